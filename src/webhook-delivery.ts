@@ -1,0 +1,52 @@
+import type { ExecutionContext } from '@nestjs/common'
+
+/** The headers of a delivery. */
+export interface DeliveryHeaders {
+  /**
+   * @param name - in any case
+   * @returns the value; values of a header that was sent several times are joined by `, `
+   */
+  get(name: string): string | undefined
+}
+
+/** One HTTP request as a source or an `id` function sees it. */
+export interface WebhookDelivery<Body = any> {
+  readonly headers: DeliveryHeaders
+  /** The parsed body; `undefined` when no parser took it. */
+  readonly body: Body
+  /** The bytes as sent; there when the application was created with `rawBody: true`. */
+  readonly rawBody?: Buffer
+  readonly context: ExecutionContext
+}
+
+interface IncomingRequest {
+  headers: Record<string, string | string[] | undefined>
+  body?: unknown
+  rawBody?: Buffer
+}
+
+/** Reads the delivery out of the request of an HTTP context, on Express and Fastify alike. */
+export function readDelivery(context: ExecutionContext): WebhookDelivery {
+  const request = context.switchToHttp().getRequest<IncomingRequest>()
+  const parsed = Buffer.isBuffer(request.body) ? parseJson(request.body) : request.body
+  const rawBody = request.rawBody ?? (Buffer.isBuffer(request.body) ? request.body : undefined)
+  return { headers: headersOf(request.headers), body: parsed, rawBody, context }
+}
+
+function headersOf(headers: IncomingRequest['headers']): DeliveryHeaders {
+  return {
+    get(name) {
+      const value = headers[name.toLowerCase()]
+      return Array.isArray(value) ? value.join(', ') : value
+    },
+  }
+}
+
+/** A route with a raw body parser has a Buffer for a body. */
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
