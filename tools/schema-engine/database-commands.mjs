@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { parsePostgresUrl } from './postgres-url.mjs'
 
-/** @typedef {{ code?: string, message: string }} Failure https://www.prisma.io/docs/orm/reference/error-reference */
+/** @typedef {{ code?: string, message: string }} Failure a code of https://www.prisma.io/docs/orm/reference/error-reference */
 
 /** @type {Record<string, (connection: pg.ClientConfig) => Promise<void>>} */
 const commands = {
@@ -10,8 +10,10 @@ const commands = {
     query({ ...connection, database: 'postgres' }, `CREATE DATABASE ${pg.escapeIdentifier(database)}`),
 }
 
+const UNREACHABLE = new Set(['ECONNREFUSED', 'ECONNRESET', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENOTFOUND', 'ETIMEDOUT'])
+
 /**
- * Runs a command that the CLI starts the engine for, and tells failures as the CLI reads them.
+ * Runs one of the commands that the CLI spawns the engine for, and reports a failure where the CLI looks for it.
  * @param {string | undefined} name
  * @param {string} url
  * @returns {Promise<number>} the exit code
@@ -19,12 +21,11 @@ const commands = {
 export async function runDatabaseCommand(name = '', url) {
   try {
     const command = commands[name]
-    if (!command)
-      throw new Error(`The schema engine has no command "${name}", only ${Object.keys(commands).join(', ')}.`)
+    if (!command) throw new Error(`The schema engine has no command "${name}". Use one of ${Object.keys(commands)}.`)
     await command(parsePostgresUrl(url))
     return 0
   } catch (error) {
-    reportFailure(describe(/** @type {Error} */ (error), url))
+    report(/** @type {Failure} */ (error))
     return 1
   }
 }
@@ -38,37 +39,28 @@ async function query(connection, statement) {
   try {
     await client.connect()
     await client.query(statement)
+  } catch (error) {
+    throw describe(/** @type {Failure} */ (error), connection)
   } finally {
     await client.end()
   }
 }
 
 /**
- * @param {Error & { code?: string }} error
- * @param {string} url
+ * @param {Failure} error
+ * @param {pg.ClientConfig} connection
  * @returns {Failure}
  */
-function describe(error, url) {
-  const { host, username, pathname } = new URL(url)
-  switch (error.code) {
-    case 'ECONNREFUSED':
-    case 'ECONNRESET':
-    case 'EHOSTUNREACH':
-    case 'ENOTFOUND':
-    case 'ETIMEDOUT':
-      return { code: 'P1001', message: `Can't reach database server at ${host}. Is it running?` }
-    case '28P01':
-      return { code: 'P1000', message: `The database server at ${host} refused the credentials of ${username}.` }
-    case '3D000':
-      return { code: 'P1003', message: `Database ${pathname.slice(1)} does not exist on the server at ${host}.` }
-    default:
-      return { message: error.message }
-  }
+function describe({ code = '', message }, { host, port = 5432, user, database }) {
+  const server = `database server at ${host}:${port}`
+  if (UNREACHABLE.has(code)) return { code: 'P1001', message: `Can't reach the ${server}. Is it running?` }
+  if (code === '28P01') return { code: 'P1000', message: `The ${server} refuses the password of the user ${user}.` }
+  if (code === '3D000') return { code: 'P1003', message: `The ${server} has no database ${database}.` }
+  return { message }
 }
 
 /** @param {Failure} failure */
-function reportFailure({ code, message }) {
+function report({ code, message }) {
   const entry = { level: 'ERROR', target: 'schema_engine::logger', fields: { message, error_code: code } }
-  // The CLI skips the first line, which a native engine uses for something else.
-  process.stderr.write(`\n${JSON.stringify(entry)}\n`)
+  process.stderr.write(`\n${JSON.stringify(entry)}\n`) // the CLI skips the first line
 }

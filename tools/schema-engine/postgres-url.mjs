@@ -5,12 +5,17 @@ import { parseIntoClientConfig } from 'pg-connection-string'
  * @returns {import('pg').ClientConfig}
  */
 export function parsePostgresUrl(url) {
-  if (!/^postgres(ql)?:/.test(url)) throw new Error(refusal(url))
-  return parseIntoClientConfig(url)
-}
-
-/** @param {string} url */
-function refusal(url) {
-  const found = url ? `a ${url.split(':', 1)[0]}: URL` : 'no URL'
-  return `The schema engine was given ${found} as datasource.url of prisma.config.ts, and works with PostgreSQL only. Set DATABASE_URL to a postgresql: URL.`
+  const [protocol] = url.split(':', 1)
+  if (protocol !== 'postgres' && protocol !== 'postgresql')
+    throw new Error(
+      `DATABASE_URL starts with "${protocol}:", but the schema engine works with PostgreSQL only. Set it to a postgresql: URL.`,
+    )
+  const { schema = 'public', ...config } = /** @type {import('pg').ClientConfig & { schema?: string }} */ (
+    parseIntoClientConfig(url)
+  )
+  if (schema !== 'public')
+    throw new Error(
+      `DATABASE_URL asks for the schema "${schema}", but the schema engine would migrate "public". Leave the parameter out.`,
+    )
+  return config
 }

@@ -5,6 +5,10 @@ import { createInterface } from 'node:readline'
 
 const SERVER_ERROR = 4466
 
+// As WebAssembly the engine opens a shadow database for devDiagnostic but not for these, which then have the schema from
+// its cache. The CLI's own devDiagnostic is not enough: migrations that it applies afterwards are not in that cache yet.
+const READS_CACHED_HISTORY = new Set(['evaluateDataLoss', 'createMigration'])
+
 /**
  * Answers the CLI's JSON-RPC requests, one a line, until it closes stdin.
  * @param {() => Promise<unknown>} createEngine
@@ -36,6 +40,7 @@ export async function serve(createEngine) {
 async function call(engine, method, params) {
   const run = engine[method === 'getDatabaseVersion' ? 'version' : method]
   if (!run) throw new Error(`The schema engine has no method "${method}".`)
+  if (READS_CACHED_HISTORY.has(method)) await engine.devDiagnostic?.(params)
   const result = await run.call(engine, params)
   if (method === 'diff') print(/** @type {import('@prisma/schema-engine-wasm').DiffResult} */ (result).stdout)
   return result ?? {}
