@@ -1,0 +1,186 @@
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { ClaimConflictError, EventInProgressError, NestedEventError } from './errors.js'
+import type { WebhookEvent } from './event-identity.js'
+import type { EventsInFlight } from './events-in-flight.service.js'
+import type { HeldEvents } from './in-progress-events.js'
+import { InProgressEvents } from './in-progress-events.js'
+import type { Outcome } from './outcome.js'
+import { rejectionReason } from './outcome.js'
+import { kindOf } from './prisma-errors.js'
+import type { ProcessedEventsStore } from './processed-events.store.js'
+import { eventKey } from './processed-events.store.js'
+import type { ResolvedOptions, ResolvedTransactionOptions } from './resolved-options.js'
+import type { Apply } from './transaction-attempt.js'
+import { TransactionAttempt } from './transaction-attempt.js'
+import { activeEvent, runWithoutActiveEvent } from './webhook-context.js'
+import type { WebhookLog } from './webhook-log.js'
+
+/** What one caller wants otherwise than the module. */
+export interface ProcessingOptions {
+  transaction?: ResolvedTransactionOptions
+  /** The request the events came with. */
+  request?: unknown
+}
+
+/** How long events stay closed to others here when the database does not say how their transaction ended, in ms. */
+const UNSETTLED_BOUND = 30_000
+/** The mean pause before the first new try after a conflict, in ms; it doubles from try to try. */
+const RETRY_PAUSE = 10
+
+/** Makes the effects of events in one database happen once: waits its turn, claims and applies, commits. */
+export class EventProcessor {
+  private readonly inProgress = new InProgressEvents()
+
+  constructor(
+    readonly store: ProcessedEventsStore,
+    private readonly options: ResolvedOptions,
+    private readonly inFlight: EventsInFlight,
+    private readonly log: WebhookLog,
+  ) {}
+
+  /**
+   * @param delivered - the events of one delivery, at least one, all of one source
+   * @param apply - gets those that are new; it is not called when none is
+   * @throws whatever `apply` throws, unchanged, and the errors of this library
+   */
+  process<Value>(delivered: readonly WebhookEvent[], apply: Apply<Value>, options: ProcessingOptions = {}) {
+    const active = activeEvent()
+    if (active) throw new NestedEventError(delivered[0]!.source, active.context.source)
+    return this.inFlight.track(() => this.takeTurn(inKeyOrder(delivered), apply, options))
+  }
+
+  private async takeTurn<Value>(
+    events: readonly WebhookEvent[],
+    apply: Apply<Value>,
+    options: ProcessingOptions,
+  ): Promise<Outcome<Value>> {
+    const { waitTimeout } = this.options
+    const waitEnds = performance.now() + waitTimeout
+    const held = await this.inProgress.hold(events, waitTimeout, () => this.stillInProgress(events))
+    if (held.events.length === 0) return this.duplicate(events)
+    const turn = new Turn(held)
+    try {
+      const attempt = await this.commit(turn, apply, options, waitEnds)
+      return await this.conclude(events, attempt)
+    } catch (error) {
+      const reason = rejectionReason(error)
+      if (reason === undefined) throw error
+      return await this.reject(turn, reason, options, waitEnds)
+    } finally {
+      turn.end()
+    }
+  }
+
+  /** Tries until a transaction commits; again only after conflicts, and with a started handler only when asked for. */
+  private async commit<Value>(
+    turn: Turn,
+    apply: Apply<Value>,
+    { transaction = this.options.transaction, request }: ProcessingOptions,
+    waitEnds: number,
+  ): Promise<TransactionAttempt<Value>> {
+    const { claimRetries, handlerRetries } = this.options
+    for (let conflicts = 0; ; conflicts++) {
+      const claimTimeout = Math.max(1, waitEnds - performance.now())
+      const attempt = new TransactionAttempt(this.store, turn.events, apply, { transaction, claimTimeout, request })
+      turn.follow(attempt.settled)
+      try {
+        await attempt.result
+        return attempt
+      } catch (error) {
+        const isClaim = attempt.step === 'claim'
+        if (kindOf(error) !== 'conflict' || attempt.step === 'start') throw error
+        if (conflicts >= (isClaim ? claimRetries : handlerRetries)) {
+          throw isClaim ? new ClaimConflictError(turn.source, conflicts + 1, { cause: error }) : error
+        }
+      }
+      await sleep(Math.random() * 2 * RETRY_PAUSE * 2 ** conflicts)
+    }
+  }
+
+  private async conclude<Value>(
+    events: readonly WebhookEvent[],
+    attempt: TransactionAttempt<Value>,
+  ): Promise<Outcome<Value>> {
+    const committed = await attempt.result
+    if (!('value' in committed)) return this.duplicate(events)
+    this.log.processed(committed.claimed)
+    this.runLater(attempt.afterCommit, committed.claimed)
+    return { outcome: 'processed', value: committed.value }
+  }
+
+  /** The effects are rolled back by now; the claim alone is committed, so that further deliveries are duplicates. */
+  private async reject(
+    turn: Turn,
+    reason: string,
+    options: ProcessingOptions,
+    waitEnds: number,
+  ): Promise<Outcome<never>> {
+    const attempt = await this.commit(turn, async () => undefined, options, waitEnds)
+    const { claimed } = await attempt.result
+    if (claimed.length === 0) return this.duplicate(turn.events)
+    this.log.rejected(claimed, reason)
+    return { outcome: 'rejected', reason }
+  }
+
+  private duplicate(events: readonly WebhookEvent[]): Outcome<never> {
+    this.log.duplicate(events)
+    return { outcome: 'duplicate' }
+  }
+
+  private stillInProgress(events: readonly WebhookEvent[]): Error {
+    return new EventInProgressError(events[0]!.source, this.options.waitTimeout)
+  }
+
+  /** Only after the answer had its chance to leave, and outside the event, so that a hook may start another one. */
+  private runLater(hooks: readonly (() => unknown)[], events: readonly WebhookEvent[]): void {
+    if (hooks.length === 0) return
+    this.inFlight.follow(
+      runWithoutActiveEvent(async () => {
+        await setImmediate()
+        for (const hook of hooks) {
+          try {
+            await hook()
+          } catch (error) {
+            this.log.hookFailed(events, error)
+          }
+        }
+      }),
+    )
+  }
+}
+
+/** The time during which one delivery has its events to itself. */
+class Turn {
+  private settled: Promise<boolean> = Promise.resolve(false)
+
+  constructor(private readonly held: HeldEvents) {}
+
+  get events(): readonly WebhookEvent[] {
+    return this.held.events
+  }
+
+  get source(): string {
+    return this.held.events[0]!.source
+  }
+
+  follow(transaction: Promise<unknown>): void {
+    this.settled = transaction.then(
+      () => true,
+      () => false,
+    )
+  }
+
+  /** The answer may have left before the transaction ended; the next delivery must not meet it in the database. */
+  end(): void {
+    const bound = sleep(UNSETTLED_BOUND, false, { ref: false })
+    void Promise.race([this.settled, bound]).then((committed) => this.held.release(committed))
+  }
+}
+
+/** Each event once, in the order in which everyone claims. */
+function inKeyOrder(events: readonly WebhookEvent[]): readonly WebhookEvent[] {
+  if (events.length === 1) return events
+  const byKey = new Map<string, WebhookEvent>()
+  for (const event of events) if (!byKey.has(eventKey(event))) byKey.set(eventKey(event), event)
+  return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, event]) => event)
+}

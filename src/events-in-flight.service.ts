@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { OnModuleDestroy } from '@nestjs/common'
+import { Inject, Injectable } from '@nestjs/common'
+import { ShuttingDownError } from './errors.js'
+import type { ResolvedOptions } from './resolved-options.js'
+import { RESOLVED_OPTIONS } from './resolved-options.js'
+import { WebhookLog } from './webhook-log.js'
+
+/** Knows which deliveries are in progress, and lets them end before the application does. */
+@Injectable()
+export class EventsInFlight implements OnModuleDestroy {
+  private readonly inFlight = new Set<Promise<unknown>>()
+  private draining: Promise<void> | undefined
+  /** A delivery's own bounds, one after the other, and some time for COMMIT. */
+  private readonly bound: number
+
+  constructor(
+    @Inject(RESOLVED_OPTIONS) { transaction, waitTimeout }: ResolvedOptions,
+    @Inject(WebhookLog) private readonly log: WebhookLog,
+  ) {
+    this.bound = waitTimeout + transaction.maxWait + transaction.timeout + 1000
+  }
+
+  /** @throws {ShuttingDownError} when the application has begun to shut down */
+  async track<Value>(work: () => Promise<Value>): Promise<Value> {
+    if (this.draining) throw new ShuttingDownError()
+    return this.follow(work())
+  }
+
+  /** Waits for this at shutdown too, though it began earlier. */
+  follow<Value>(work: Promise<Value>): Promise<Value> {
+    this.inFlight.add(work)
+    const done = () => this.inFlight.delete(work)
+    work.then(done, done)
+    return work
+  }
+
+  /** Resolves when nothing is in progress any more, or at the bound. */
+  async idle(): Promise<void> {
+    const bound = new AbortController()
+    const tooLong = sleep(this.bound, true, { signal: bound.signal }).catch(() => false)
+    while (this.inFlight.size > 0) {
+      if ((await Promise.race([Promise.allSettled(this.inFlight), tooLong])) === true) {
+        this.log.drainTimedOut(this.inFlight.size, this.bound)
+        break
+      }
+    }
+    bound.abort()
+  }
+
+  /** Takes no new deliveries and waits for those in progress. */
+  drain(): Promise<void> {
+    return (this.draining ??= this.idle())
+  }
+
+  onModuleDestroy(): Promise<void> {
+    return this.drain()
+  }
+}

@@ -1,0 +1,55 @@
+import { ConfigurationError, UnsupportedReplyError } from './errors.js'
+import { NEXT_ARGUMENT, RESPONSE_ARGUMENT, ROUTE_ARGUMENTS, SERVER_SENT_EVENTS } from './nest-metadata.js'
+
+interface Controller {
+  name: string
+  prototype: object
+}
+
+/**
+ * Refuses methods that answer by themselves: the answer would leave before COMMIT, and a duplicate, whose handler is not
+ * called, would never be answered.
+ *
+ * @throws {ConfigurationError} with the method's name and the remedy
+ */
+export function assertAnswersAfterCommit(controller: Controller, method: string): void {
+  const name = `${controller.name}.${method}`
+  const handler = (controller.prototype as Record<string, object>)[method]!
+  const routeArguments: Record<string, { data?: { passthrough?: boolean } }> =
+    Reflect.getMetadata(ROUTE_ARGUMENTS, controller, method) ?? {}
+  for (const [key, { data }] of Object.entries(routeArguments)) {
+    const [type] = key.split(':')
+    if (type === RESPONSE_ARGUMENT && !data?.passthrough) {
+      throw new ConfigurationError(
+        `${name} takes @Res() without passthrough, so Nest leaves the answer to it: it would leave before COMMIT, and ` +
+          `duplicates would never be answered. Write @Res({ passthrough: true }), or return the body.`,
+      )
+    }
+    if (type === NEXT_ARGUMENT) {
+      throw new ConfigurationError(
+        `${name} takes @Next(), so Nest leaves the answer to it: duplicates would never be answered. Return the body instead.`,
+      )
+    }
+  }
+  if (Reflect.getMetadata(SERVER_SENT_EVENTS, handler)) {
+    throw new ConfigurationError(
+      `${name} is an @Sse() stream, which is answered before COMMIT. Use @Post() and return a plain body.`,
+    )
+  }
+  const returns: { name?: string } | undefined = Reflect.getMetadata('design:returntype', controller.prototype, method)
+  if (returns?.name === 'StreamableFile') {
+    throw new ConfigurationError(
+      `${name} returns a StreamableFile, which cannot be repeated for duplicates. Return a plain body.`,
+    )
+  }
+}
+
+/**
+ * For what only a call can tell.
+ *
+ * @throws {UnsupportedReplyError} while the transaction can still be rolled back
+ */
+export function assertPlainReply(handler: string, reply: unknown): void {
+  if (typeof reply !== 'object' || reply === null) return
+  if ('getStream' in reply || 'pipe' in reply) throw new UnsupportedReplyError(handler, 'a stream')
+}

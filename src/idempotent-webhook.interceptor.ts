@@ -1,0 +1,97 @@
+import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common'
+import { Inject, Injectable } from '@nestjs/common'
+import { HttpAdapterHost } from '@nestjs/core'
+import type { Observable } from 'rxjs'
+import { lastValueFrom, of } from 'rxjs'
+import { deliveredEvents } from './delivered-events.js'
+import { EventsInFlight } from './events-in-flight.service.js'
+import { assertPlainReply } from './handler-misuse.js'
+import { httpAnswer, RETRY_AFTER } from './http-answer.js'
+import type { Outcome } from './outcome.js'
+import type { ResolvedOptions } from './resolved-options.js'
+import { RESOLVED_OPTIONS } from './resolved-options.js'
+import type { HandshakeReply } from './sources/webhook-source.js'
+import { activeEvent } from './webhook-context.js'
+import { readDelivery } from './webhook-delivery.js'
+import type { WebhookHandler } from './webhook-handlers.service.js'
+import { WebhookHandlers } from './webhook-handlers.service.js'
+import { WebhookLog } from './webhook-log.js'
+
+/** The way of a delivery over HTTP: handshake, or identify, process, reply. */
+@Injectable()
+export class IdempotentWebhookInterceptor implements NestInterceptor {
+  constructor(
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+    @Inject(WebhookHandlers) private readonly handlers: WebhookHandlers,
+    @Inject(HttpAdapterHost) private readonly http: HttpAdapterHost,
+    @Inject(EventsInFlight) private readonly inFlight: EventsInFlight,
+    @Inject(WebhookLog) private readonly log: WebhookLog,
+  ) {}
+
+  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+    const handler = this.handlers.of(context.getHandler())
+    if (!handler || this.isBoundTwice(context)) return next.handle()
+    const delivery = readDelivery(context)
+    const handshake = handler.source.handshake?.(delivery)
+    if (handshake) return of(this.shakeHands(context, handshake))
+    try {
+      const events = deliveredEvents(handler.source, delivery, this.options.maxEvents)
+      if (events.length === 0) return of({ outcome: 'duplicate' })
+      const outcome = await handler.processor.process(events, () => this.handle(handler, next), {
+        transaction: handler.transaction,
+        request: requestOf(context),
+      })
+      return of(this.replyTo(handler, outcome))
+    } catch (error) {
+      throw this.answerTo(context, handler, error)
+    }
+  }
+
+  /** Nest awaits this before it calls the hooks of modules farther from the root, the user's Prisma module among them. */
+  onModuleDestroy(): Promise<void> {
+    return this.inFlight.drain()
+  }
+
+  /** The inner one of two interceptors on a method would wait for the claim that the outer one has made. */
+  private isBoundTwice(context: ExecutionContext): boolean {
+    return activeEvent()?.request === requestOf(context)
+  }
+
+  private async handle(handler: WebhookHandler, next: CallHandler): Promise<unknown> {
+    const reply: unknown = await lastValueFrom(next.handle(), { defaultValue: undefined })
+    assertPlainReply(handler.name, reply)
+    return reply
+  }
+
+  private shakeHands(context: ExecutionContext, { body, contentType }: HandshakeReply): unknown {
+    if (contentType) this.setHeader(context, 'Content-Type', contentType)
+    return body
+  }
+
+  private replyTo(handler: WebhookHandler, outcome: Outcome<unknown>): unknown {
+    switch (outcome.outcome) {
+      case 'processed':
+        return outcome.value === undefined ? { outcome: 'processed' } : outcome.value
+      case 'duplicate':
+        return handler.source.duplicateReply
+      case 'rejected':
+        return { outcome: 'rejected' }
+    }
+  }
+
+  private answerTo(context: ExecutionContext, handler: WebhookHandler, error: unknown): unknown {
+    const answer = httpAnswer(error)
+    if (!answer) return error
+    this.log.refused(handler.name, error as Error)
+    if (answer.getStatus() === 503) this.setHeader(context, 'Retry-After', RETRY_AFTER)
+    return answer
+  }
+
+  private setHeader(context: ExecutionContext, name: string, value: string): void {
+    this.http.httpAdapter.setHeader(context.switchToHttp().getResponse(), name, value)
+  }
+}
+
+function requestOf(context: ExecutionContext): unknown {
+  return context.switchToHttp().getRequest()
+}

@@ -1,0 +1,36 @@
+export { IdempotentWebhook } from './idempotent-webhook.decorator.js'
+export type { IdempotentWebhookOptions } from './idempotent-webhook.decorator.js'
+export { IdempotentWebhookInterceptor } from './idempotent-webhook.interceptor.js'
+export { WebhookIdempotencyModule } from './webhook-idempotency.module.js'
+export type { Provider, RetentionOptions, WebhookIdempotencyOptions } from './webhook-idempotency-options.js'
+export { WebhookIdempotencyService } from './webhook-idempotency.service.js'
+export type { ProcessedIdentity } from './webhook-idempotency.service.js'
+export { WebhookTransaction } from './webhook-transaction.decorator.js'
+export { WebhookContext } from './webhook-context.decorator.js'
+export type { Outcome } from './outcome.js'
+export type { EventIdentity, WebhookEvent } from './event-identity.js'
+export type { DeliveryHeaders, WebhookDelivery } from './webhook-delivery.js'
+export type { HandshakeReply, WebhookSource } from './sources/webhook-source.js'
+export type { PrismaClientLike, TransactionOptions } from './prisma-client-like.js'
+export {
+  ClaimConflictError,
+  ConfigurationError,
+  EventInProgressError,
+  EventTimeoutError,
+  InvalidEventError,
+  InvalidSignatureError,
+  MissingBodyError,
+  MissingRawBodyError,
+  MissingTableError,
+  NestedEventError,
+  NoContextError,
+  PermanentWebhookError,
+  ShuttingDownError,
+  TooManyEventsError,
+  TransactionAbortedError,
+  TransactionClosedError,
+  TransactionNotStartedError,
+  UnsupportedReplyError,
+  WebhookIdempotencyError,
+} from './errors.js'
+export type { WebhookIdempotencyErrorCode } from './errors.js'

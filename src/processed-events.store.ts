@@ -1,0 +1,119 @@
+import { ConfigurationError, MissingTableError } from './errors.js'
+import type { WebhookEvent } from './event-identity.js'
+import type {
+  PrismaClientLike,
+  ProcessedEventDelegate,
+  ProcessedEventRow,
+  TransactionOptions,
+} from './prisma-client-like.js'
+import type { DatabaseTraits } from './database-traits.js'
+import { traitsOf } from './database-traits.js'
+import { kindOf } from './prisma-errors.js'
+import type { ResolvedOptions } from './resolved-options.js'
+
+/** The table of claims; the only place that knows its model. */
+export class ProcessedEventsStore {
+  readonly traits: DatabaseTraits
+  private readonly model: string
+
+  /** @throws {ConfigurationError | MissingTableError} when the client cannot hold claims */
+  constructor(
+    private readonly client: PrismaClientLike,
+    { model, provider }: Pick<ResolvedOptions, 'model' | 'provider'>,
+  ) {
+    this.model = model
+    if (typeof client?.$transaction !== 'function') {
+      throw new ConfigurationError(
+        `The option prisma is not a Prisma client with interactive transactions: it has no $transaction(). ` +
+          `Give a client of Prisma 6.16 or newer, or the injection token of one.`,
+      )
+    }
+    if (typeof this.delegate(client)?.createMany !== 'function') {
+      throw new MissingTableError(model, `The Prisma client has no model "${model}"`)
+    }
+    this.traits = traitsOf(client, provider)
+  }
+
+  transaction<Value>(work: (tx: any) => Promise<Value>, options: TransactionOptions): Promise<Value> {
+    return this.client.$transaction(work, options)
+  }
+
+  /**
+   * Claims events within a transaction; waits while another transaction holds one of them.
+   *
+   * @param events - in the order of their keys, so that overlapping batches cannot deadlock
+   * @returns those that were not claimed before
+   * @throws {MissingTableError} when the table is not there; anything else as Prisma throws it
+   */
+  async claim(tx: unknown, events: readonly WebhookEvent[]): Promise<WebhookEvent[]> {
+    try {
+      return events.length === 1 ? await this.claimOne(tx, events[0]!) : await this.claimMany(tx, events)
+    } catch (error) {
+      throw this.explain(error)
+    }
+  }
+
+  /** Whether claims made in this transaction are still there: not when the database gave the transaction up. */
+  async holds(tx: unknown, events: readonly WebhookEvent[]): Promise<boolean> {
+    const claims = await this.delegate(tx).count({ where: { OR: events.map(keyOf) } })
+    return claims === events.length
+  }
+
+  /** @returns whether there was a claim to forget */
+  async forget(event: Pick<WebhookEvent, 'source' | 'id'>): Promise<boolean> {
+    const { count } = await this.delegate(this.client).deleteMany({ where: keyOf(event) })
+    return count > 0
+  }
+
+  /** Deletes at most `limit` claims that were made before a time, and says how many. */
+  async deleteBefore(time: Date, limit: number): Promise<number> {
+    const { count } = await this.delegate(this.client).deleteMany({ where: { receivedAt: { lt: time } }, limit })
+    return count
+  }
+
+  /** The clock that stamps the claims. */
+  async now(): Promise<Date> {
+    const rows = await this.client.$transaction((tx) => tx.$queryRawUnsafe('SELECT CURRENT_TIMESTAMP AS now'))
+    return new Date((rows as [{ now: string | Date }])[0].now)
+  }
+
+  /** A multi-row insert would do as well, but a plain count costs less than returned rows. */
+  private async claimOne(tx: unknown, event: WebhookEvent): Promise<WebhookEvent[]> {
+    const { count } = await this.delegate(tx).createMany({ data: [rowOf(event)], skipDuplicates: true })
+    return count === 1 ? [event] : []
+  }
+
+  private async claimMany(tx: unknown, events: readonly WebhookEvent[]): Promise<WebhookEvent[]> {
+    const claims = await this.delegate(tx).createManyAndReturn({
+      data: events.map(rowOf),
+      skipDuplicates: true,
+      select: { source: true, eventId: true },
+    })
+    const claimed = new Set(claims.map(({ source, eventId }) => eventKey({ source, id: eventId })))
+    return events.filter((event) => claimed.has(eventKey(event)))
+  }
+
+  private delegate(client: unknown): ProcessedEventDelegate {
+    return (client as Record<string, ProcessedEventDelegate>)[this.model]!
+  }
+
+  private explain(error: unknown): unknown {
+    if (kindOf(error) !== 'missingTable') return error
+    return new MissingTableError(this.model, `The table of the model "${this.model}" is not in the database`, {
+      cause: error,
+    })
+  }
+}
+
+/** One string per event: neither part can hold a control character. */
+export function eventKey({ source, id }: Pick<WebhookEvent, 'source' | 'id'>): string {
+  return `${source}\n${id}`
+}
+
+function keyOf({ source, id }: Pick<WebhookEvent, 'source' | 'id'>) {
+  return { source, eventId: id }
+}
+
+function rowOf(event: WebhookEvent): ProcessedEventRow {
+  return { ...keyOf(event), eventType: event.type }
+}

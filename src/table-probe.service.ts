@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto'
+import type { OnApplicationBootstrap } from '@nestjs/common'
+import { Inject, Injectable } from '@nestjs/common'
+import { ConfigurationError } from './errors.js'
+import type { WebhookEvent } from './event-identity.js'
+import { EventProcessors } from './event-processors.service.js'
+import { kindOf } from './prisma-errors.js'
+import type { ProcessedEventsStore } from './processed-events.store.js'
+import type { ResolvedOptions } from './resolved-options.js'
+import { RESOLVED_OPTIONS } from './resolved-options.js'
+import { WebhookLog } from './webhook-log.js'
+
+/** IDs that a table must keep apart: some collations take them for equal, and short columns cut them to one. */
+const ALIKE = ['evt', 'EVT', 'évt', 'e\u0301vt', 'evt_😀', 'evt_😁', 'x'.repeat(219), 'x'.repeat(218) + 'y']
+
+/** Checks at start-up, in a transaction that is rolled back, that different events stay different in the table. */
+@Injectable()
+export class TableProbe implements OnApplicationBootstrap {
+  constructor(
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+    @Inject(EventProcessors) private readonly processors: EventProcessors,
+    @Inject(WebhookLog) private readonly log: WebhookLog,
+  ) {}
+
+  /** @throws {ConfigurationError | MissingTableError} when the table cannot keep the promises */
+  async onApplicationBootstrap(): Promise<void> {
+    if (!this.options.probe) return
+    for (const { store } of this.processors.all()) await this.probe(store)
+  }
+
+  private async probe(store: ProcessedEventsStore): Promise<void> {
+    try {
+      await store.transaction(async (tx) => {
+        await this.assertKeptApart(tx, store)
+        throw new ProbeEnded()
+      }, this.options.transaction)
+    } catch (error) {
+      if (error instanceof ProbeEnded) return
+      if (kindOf(error) !== 'unreachable') throw error
+      this.log.notProbed(error)
+    }
+  }
+
+  /** All rows of one transaction have the same time, so that even a unique key on `received_at` shows. */
+  private async assertKeptApart(tx: unknown, store: ProcessedEventsStore): Promise<void> {
+    const run = randomUUID()
+    const source = `probe ${run}`
+    for (const id of ALIKE) {
+      await this.claim(tx, store, { source, id: `${run}${id}` }, `it takes the ID "${abridge(id)}" for another one`)
+    }
+    await this.claim(
+      tx,
+      store,
+      { source: `${source} 2`, id: `${run}${ALIKE[0]}` },
+      'it takes equal IDs of two sources for one',
+    )
+  }
+
+  private async claim(
+    tx: unknown,
+    store: ProcessedEventsStore,
+    key: Pick<WebhookEvent, 'source' | 'id'>,
+    fault: string,
+  ): Promise<void> {
+    const [claimed] = await store.claim(tx, [{ ...key, type: 'probe', payload: undefined }])
+    if (claimed) return
+    throw new ConfigurationError(
+      `The table of the model "${this.options.model}" would lose events: ${fault}. Its only unique key must be ` +
+        `(source, event_id), with columns and collations as in nestjs-webhook-idempotency/prisma/models/. ` +
+        `Look for another unique constraint or index, and remove it with a migration.`,
+    )
+  }
+}
+
+class ProbeEnded extends Error {}
+
+function abridge(id: string): string {
+  return id.length > 20 ? `${id.slice(0, 10)}…${id.slice(-1)}` : id
+}

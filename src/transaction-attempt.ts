@@ -1,0 +1,151 @@
+import { Deadline } from './deadline.js'
+import {
+  EventInProgressError,
+  EventTimeoutError,
+  TransactionAbortedError,
+  TransactionClosedError,
+  TransactionNotStartedError,
+} from './errors.js'
+import type { WebhookEvent } from './event-identity.js'
+import { GuardedTransaction } from './guarded-transaction.js'
+import type { TransactionOptions } from './prisma-client-like.js'
+import type { ProcessedEventsStore } from './processed-events.store.js'
+import type { ActiveEvent, WebhookContext } from './webhook-context.js'
+import { runWithActiveEvent } from './webhook-context.js'
+
+/** What is done with new events; its value becomes the answer. */
+export type Apply<Value> = (context: WebhookContext) => Promise<Value>
+
+/** What a committed transaction did: claimed events and applied them, or found that there was nothing to claim. */
+export type Committed<Value> = { claimed: readonly WebhookEvent[]; value: Value } | { claimed: readonly [] }
+
+export interface AttemptOptions {
+  transaction: Required<Omit<TransactionOptions, 'isolationLevel'>> & Pick<TransactionOptions, 'isolationLevel'>
+  /** How long the claim may wait for a transaction of another process, in ms. */
+  claimTimeout: number
+  /** The request the events came with. */
+  request?: unknown
+}
+
+/** Time that is kept for COMMIT beyond `timeout`, so that Prisma's own rollback timer never meets it, in ms. */
+const COMMIT_RESERVE = 2_000
+/** Prisma should say first that no connection came, in ms. */
+const START_GRACE = 250
+
+/** One transaction: claim, apply, commit; each step within its bound. */
+export class TransactionAttempt<Value> {
+  /** How far it came: what an error means depends on it. */
+  step: 'start' | 'claim' | 'apply' | 'commit' = 'start'
+  /** Ends when the transaction has, which may be later than the result. */
+  readonly settled: Promise<Committed<Value>>
+  /** Ends with the transaction, or with the bound of the step that took too long. */
+  readonly result: Promise<Committed<Value>>
+  readonly afterCommit: (() => unknown)[] = []
+
+  private readonly deadline: Deadline
+  private readonly source: string
+
+  constructor(
+    private readonly store: ProcessedEventsStore,
+    private readonly events: readonly WebhookEvent[],
+    private readonly apply: Apply<Value>,
+    private readonly options: AttemptOptions,
+  ) {
+    const { timeout, maxWait } = options.transaction
+    this.source = events[0]!.source
+    this.deadline = new Deadline(maxWait + START_GRACE, () => this.notStarted())
+    this.settled = this.store
+      .transaction((tx) => this.deadline.race(this.work(tx)), {
+        ...options.transaction,
+        timeout: timeout + COMMIT_RESERVE,
+      })
+      .catch((error: unknown) => {
+        throw this.step === 'start' ? this.notStarted(error) : error
+      })
+      .finally(() => this.deadline.clear())
+    this.result = this.deadline.race(this.settled)
+  }
+
+  private async work(tx: any): Promise<Committed<Value>> {
+    const endsAt = performance.now() + this.options.transaction.timeout
+    const claimed = await this.claim(tx)
+    if (claimed.length === 0) return { claimed: [] }
+    this.deadline.move(endsAt - performance.now(), () => this.timedOut(guarded))
+    this.step = 'apply'
+    const guarded = this.guard(tx)
+    const value = await this.applyTo(claimed, guarded)
+    if (guarded.failedStatement) await this.assertIntact(tx, claimed, guarded.failedStatement)
+    this.deadline.move(COMMIT_RESERVE, () => this.commitUnanswered())
+    this.step = 'commit'
+    return { claimed, value }
+  }
+
+  private async claim(tx: any): Promise<WebhookEvent[]> {
+    const { claimTimeout, transaction } = this.options
+    const bound = Math.min(claimTimeout, transaction.timeout)
+    this.deadline.move(bound, () => new EventInProgressError(this.source, bound))
+    this.step = 'claim'
+    return this.store.claim(tx, this.events)
+  }
+
+  private guard(tx: any): GuardedTransaction {
+    return new GuardedTransaction(tx, this.deadline.signal, this.store.traits)
+  }
+
+  private async applyTo(events: readonly WebhookEvent[], guarded: GuardedTransaction): Promise<Value> {
+    const active: ActiveEvent = {
+      context: this.contextOf(events, guarded),
+      request: this.options.request,
+      ended: false,
+    }
+    try {
+      return await runWithActiveEvent(active, () => this.apply(active.context))
+    } finally {
+      await guarded.close()
+      active.ended = true
+    }
+  }
+
+  private contextOf(events: readonly WebhookEvent[], guarded: GuardedTransaction): WebhookContext {
+    const { signal } = this.deadline
+    return {
+      source: this.source,
+      event: events[0]!,
+      events,
+      tx: guarded.client,
+      signal,
+      afterCommit: (hook) => {
+        if (this.step !== 'apply' || signal.aborted) {
+          throw new TransactionClosedError('A handler called afterCommit() too late')
+        }
+        this.afterCommit.push(hook)
+      },
+    }
+  }
+
+  /**
+   * COMMIT of a transaction that PostgreSQL has aborted answers ROLLBACK without an error, and Prisma does not look at it
+   * (prisma/prisma#20496); after a deadlock MySQL has rolled everything back and commits nothing.
+   */
+  private async assertIntact(tx: any, claimed: readonly WebhookEvent[], { error }: { error: unknown }): Promise<void> {
+    const intact = await this.store.holds(tx, claimed).catch(() => false)
+    if (!intact) throw new TransactionAbortedError(this.source, { cause: error })
+  }
+
+  private notStarted(cause?: unknown): Error {
+    return new TransactionNotStartedError(this.source, this.options.transaction.maxWait, { cause })
+  }
+
+  private timedOut(guarded: GuardedTransaction): Error {
+    const found = guarded.used
+      ? 'the handler had not ended'
+      : 'the handler had not ended, and had sent nothing through its tx; if it uses the base client instead, it may be ' +
+        'waiting for the connection that its own transaction holds'
+    return new EventTimeoutError(this.source, this.options.transaction.timeout, found)
+  }
+
+  private commitUnanswered(): Error {
+    const found = 'the database did not answer COMMIT, so the outcome is known only to the next delivery'
+    return new EventTimeoutError(this.source, this.options.transaction.timeout, found)
+  }
+}

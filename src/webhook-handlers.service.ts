@@ -1,0 +1,89 @@
+import type { OnModuleInit } from '@nestjs/common'
+import { Inject, Injectable } from '@nestjs/common'
+import { DiscoveryService, MetadataScanner } from '@nestjs/core'
+import { ConfigurationError } from './errors.js'
+import type { EventProcessor } from './event-processor.js'
+import { EventProcessors } from './event-processors.service.js'
+import { assertAnswersAfterCommit } from './handler-misuse.js'
+import type { HandlerSource } from './handler-source.js'
+import { sourceOfHandler } from './handler-source.js'
+import type { HandlerMetadata } from './idempotent-webhook.decorator.js'
+import { HANDLER_METADATA } from './nest-metadata.js'
+import type { ResolvedOptions, ResolvedTransactionOptions } from './resolved-options.js'
+import { RESOLVED_OPTIONS, resolveTransaction } from './resolved-options.js'
+
+/** A decorated method with everything that is decided before the first delivery. */
+export interface WebhookHandler {
+  /** For messages: `CorvelController.invoicePaid`. */
+  name: string
+  source: HandlerSource
+  processor: EventProcessor
+  transaction: ResolvedTransactionOptions
+}
+
+type Method = (...args: any[]) => unknown
+interface Controller {
+  name: string
+  prototype: Record<string, Method>
+}
+
+/** Finds the methods with `@IdempotentWebhook()` at start-up, and refuses what could not keep the promises. */
+@Injectable()
+export class WebhookHandlers implements OnModuleInit {
+  private readonly handlers = new Map<unknown, WebhookHandler>()
+
+  constructor(
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+    @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
+    @Inject(MetadataScanner) private readonly scanner: MetadataScanner,
+    @Inject(EventProcessors) private readonly processors: EventProcessors,
+  ) {}
+
+  /** @throws {ConfigurationError | MissingTableError} naming the method or the option, and the remedy */
+  onModuleInit(): void {
+    this.processors.for()
+    for (const { metatype } of this.discovery.getControllers()) {
+      if (typeof metatype !== 'function') continue
+      const controller = metatype as unknown as Controller
+      for (const method of this.scanner.getAllMethodNames(controller.prototype)) this.register(controller, method)
+    }
+  }
+
+  /** @param method - the controller's method, as an execution context gives it */
+  of(method: unknown): WebhookHandler | undefined {
+    return this.handlers.get(method)
+  }
+
+  /** The processor of the handler that handles a source, else that of the module's own client. */
+  processorOf(source: string): EventProcessor {
+    for (const handler of this.handlers.values()) if (handler.source.name === source) return handler.processor
+    return this.processors.for()
+  }
+
+  private register(controller: Controller, key: string): void {
+    const method = controller.prototype[key]!
+    const metadata: HandlerMetadata | undefined = Reflect.getMetadata(HANDLER_METADATA, method)
+    if (!metadata) return
+    const name = `${controller.name}.${key}`
+    assertAnswersAfterCommit(controller, key)
+    const source = sourceOfHandler(metadata, this.options.sources, name)
+    this.assertOnlyHandlerOf(source, name)
+    const { transaction, prisma } = typeof metadata === 'string' ? {} : metadata
+    this.handlers.set(method, {
+      name,
+      source,
+      processor: this.processors.for(prisma),
+      transaction: resolveTransaction(this.options.transaction, transaction),
+    })
+  }
+
+  private assertOnlyHandlerOf(source: HandlerSource, name: string): void {
+    for (const rival of this.handlers.values()) {
+      if (rival.source.name !== source.name) continue
+      throw new ConfigurationError(
+        `${rival.name} and ${name} both handle the source "${String(source.name)}": an event that one of them claimed would ` +
+          `be a duplicate for the other. Give each its own source.`,
+      )
+    }
+  }
+}
