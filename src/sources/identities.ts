@@ -28,7 +28,8 @@ export function compositeId(fields: unknown[]): string {
 }
 
 function isFilled(field: unknown): boolean {
-  return typeof field === 'string' ? field !== '' : Number.isSafeInteger(field)
+  if (typeof field === 'string') return field !== ''
+  return typeof field === 'boolean' || Number.isSafeInteger(field)
 }
 
 /** Joins the parts of a type that are there. */

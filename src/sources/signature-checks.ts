@@ -61,15 +61,22 @@ export function publicKey(key: KeyObject, algorithm: 'sha256' | null, prefix = '
 }
 
 /** @throws {ConfigurationError} when it cannot be read as a key */
-export function readPublicKey(sender: string, input: Parameters<typeof createPublicKey>[0]): KeyObject {
+export function readPublicKey(
+  sender: string,
+  kind: 'ec' | 'ed25519',
+  input: Parameters<typeof createPublicKey>[0],
+): KeyObject {
+  let cause: unknown
   try {
-    return createPublicKey(input)
-  } catch (cause) {
-    throw new ConfigurationError(
-      `The source ${sender} was given a public key that cannot be read. Copy the whole key from the settings of the endpoint.`,
-      { cause },
-    )
+    const key = createPublicKey(input)
+    if (key.asymmetricKeyType === kind) return key
+  } catch (error) {
+    cause = error
   }
+  throw new ConfigurationError(
+    `The source ${sender} was given a secret that cannot be read as a public key of the kind ${kind}. Copy the whole key from the settings of the endpoint.`,
+    { cause },
+  )
 }
 
 /** @throws {ConfigurationError} when the text is not wholly in this encoding; Node would silently skip what is not */

@@ -54,6 +54,8 @@ export function signatureVerifier(
     const claims = [scheme.read(delivery)].flat()
     const checks = checksFor(delivery)
     for (const claim of claims) {
+      if (claim.signatures.length === 0)
+        throw new InvalidSignatureError('it has no signature of the kind that is checked')
       if (!checks.some((check) => check(claim))) {
         throw new InvalidSignatureError('no signature fits what was delivered and a secret of this source')
       }
@@ -95,8 +97,10 @@ export function signedInteger(text: string | undefined, where: string): number {
 export function headerFields(header: string, separator: string): Map<string, string[]> {
   const fields = new Map<string, string[]>()
   for (const pair of header.split(separator)) {
-    const [key = '', value] = pair.split('=')
-    if (value) fields.set(key, [...(fields.get(key) ?? []), value])
+    const [key = '', value = ''] = pair.split('=')
+    const values = fields.get(key)
+    if (values) values.push(value)
+    else fields.set(key, [value])
   }
   return fields
 }
@@ -127,7 +131,8 @@ function checkTolerance({ sender }: SignatureScheme, tolerance: number): void {
 }
 
 function checkAge(age: number, tolerance: number, refusesFuture = false): void {
-  if (age > tolerance) {
+  // Turned round, so that an age that is no number is refused too.
+  if (!(age <= tolerance)) {
     throw new InvalidSignatureError(`it was signed ${age} ms ago, and the tolerance is ${tolerance} ms`)
   }
   if (refusesFuture && -age > tolerance) {
