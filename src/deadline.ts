@@ -6,7 +6,7 @@ export class Deadline {
   private reason!: () => Error
 
   /** Aborted, with the error of the step, when the deadline passes. */
-  readonly signal = this.controller.signal
+  readonly signal: AbortSignal = this.controller.signal
 
   /**
    * @param ms - how long the first step may take
