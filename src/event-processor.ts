@@ -1,5 +1,6 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { ClaimConflictError, EventInProgressError, NestedEventError } from './errors.js'
+import { eachOnce } from './event-key.js'
 import type { WebhookEvent } from './event-identity.js'
 import type { EventsInFlight } from './events-in-flight.service.js'
 import type { HeldEvents } from './in-progress-events.js'
@@ -8,11 +9,11 @@ import type { Outcome } from './outcome.js'
 import { rejectionReason } from './outcome.js'
 import { kindOf } from './prisma-errors.js'
 import type { ProcessedEventsStore } from './processed-events.store.js'
-import { eventKey } from './processed-events.store.js'
 import type { ResolvedOptions, ResolvedTransactionOptions } from './resolved-options.js'
 import type { Apply } from './transaction-attempt.js'
 import { TransactionAttempt } from './transaction-attempt.js'
 import { activeEvent, runWithoutActiveEvent } from './webhook-context.js'
+import type { Telemetry } from './telemetry.service.js'
 import type { WebhookLog } from './webhook-log.js'
 
 /** What one caller wants otherwise than the module. */
@@ -36,6 +37,7 @@ export class EventProcessor {
     private readonly options: ResolvedOptions,
     private readonly inFlight: EventsInFlight,
     private readonly log: WebhookLog,
+    private readonly telemetry: Telemetry,
   ) {}
 
   /**
@@ -43,10 +45,15 @@ export class EventProcessor {
    * @param apply - gets those that are new; it is not called when none is
    * @throws whatever `apply` throws, unchanged, and the errors of this library
    */
-  process<Value>(delivered: readonly WebhookEvent[], apply: Apply<Value>, options: ProcessingOptions = {}) {
+  async process<Value>(
+    delivered: readonly WebhookEvent[],
+    apply: Apply<Value>,
+    options: ProcessingOptions = {},
+  ): Promise<Outcome<Value>> {
     const active = activeEvent()
     if (active) throw new NestedEventError(delivered[0]!.source, active.context.source)
-    return this.inFlight.track(() => this.takeTurn(inKeyOrder(delivered), apply, options))
+    const events = eachOnce(delivered)
+    return this.inFlight.track(() => this.telemetry.observe(events, () => this.takeTurn(events, apply, options)))
   }
 
   private async takeTurn<Value>(
@@ -57,6 +64,7 @@ export class EventProcessor {
     const { waitTimeout } = this.options
     const waitEnds = performance.now() + waitTimeout
     const held = await this.inProgress.hold(events, waitTimeout, () => this.stillInProgress(events))
+    if (held.waited) this.telemetry.waited(events)
     if (held.events.length === 0) return this.duplicate(events)
     const turn = new Turn(held)
     try {
@@ -93,6 +101,7 @@ export class EventProcessor {
           throw isClaim ? new ClaimConflictError(turn.source, conflicts + 1, { cause: error }) : error
         }
       }
+      this.telemetry.retried(turn.events)
       await sleep(Math.random() * 2 * RETRY_PAUSE * 2 ** conflicts)
     }
   }
@@ -104,6 +113,7 @@ export class EventProcessor {
     const committed = await attempt.result
     if (!('value' in committed)) return this.duplicate(events)
     this.log.processed(committed.claimed)
+    if (attempt.took > attempt.timeout / 2) this.log.slow(committed.claimed, attempt.took, attempt.timeout)
     this.runLater(attempt.afterCommit, committed.claimed)
     return { outcome: 'processed', value: committed.value }
   }
@@ -175,12 +185,4 @@ class Turn {
     const bound = sleep(UNSETTLED_BOUND, false, { ref: false })
     void Promise.race([this.settled, bound]).then((committed) => this.held.release(committed))
   }
-}
-
-/** Each event once, in the order in which everyone claims. */
-function inKeyOrder(events: readonly WebhookEvent[]): readonly WebhookEvent[] {
-  if (events.length === 1) return events
-  const byKey = new Map<string, WebhookEvent>()
-  for (const event of events) if (!byKey.has(eventKey(event))) byKey.set(eventKey(event), event)
-  return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, event]) => event)
 }

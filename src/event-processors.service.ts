@@ -8,6 +8,7 @@ import type { PrismaClientLike } from './prisma-client-like.js'
 import { ProcessedEventsStore } from './processed-events.store.js'
 import type { ResolvedOptions } from './resolved-options.js'
 import { RESOLVED_OPTIONS } from './resolved-options.js'
+import { Telemetry } from './telemetry.service.js'
 import { WebhookLog } from './webhook-log.js'
 
 /** One processor for each Prisma client in use. */
@@ -20,6 +21,7 @@ export class EventProcessors {
     @Inject(ModuleRef) private readonly moduleRef: ModuleRef,
     @Inject(EventsInFlight) private readonly inFlight: EventsInFlight,
     @Inject(WebhookLog) private readonly log: WebhookLog,
+    @Inject(Telemetry) private readonly telemetry: Telemetry,
   ) {}
 
   /**
@@ -31,7 +33,7 @@ export class EventProcessors {
     let processor = this.processors.get(client)
     if (!processor) {
       const store = new ProcessedEventsStore(client, this.options)
-      processor = new EventProcessor(store, this.options, this.inFlight, this.log)
+      processor = new EventProcessor(store, this.options, this.inFlight, this.log, this.telemetry)
       this.processors.set(client, processor)
       this.holdDisconnect(client)
     }

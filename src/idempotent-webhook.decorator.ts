@@ -20,6 +20,12 @@ export interface IdempotentWebhookOptions {
   type?: (delivery: WebhookDelivery) => string | undefined
   /** For deliveries that carry several events; instead of `id` and `type`. */
   events?: (delivery: WebhookDelivery) => EventIdentity[]
+  /**
+   * Calls the method once for each new event of a batch, in the sender's order and in the same transaction, instead of once
+   * for all of them. The answer is then `{ "outcome": "processed" }`.
+   * @default false
+   */
+  each?: boolean
   /** Laid over the module's `transaction`. */
   transaction?: TransactionOptions
   /** Another Prisma client than the module's, or its injection token. */

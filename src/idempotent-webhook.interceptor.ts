@@ -11,7 +11,8 @@ import type { Outcome } from './outcome.js'
 import type { ResolvedOptions } from './resolved-options.js'
 import { RESOLVED_OPTIONS } from './resolved-options.js'
 import type { HandshakeReply } from './sources/webhook-source.js'
-import { activeEvent } from './webhook-context.js'
+import type { WebhookContext } from './webhook-context.js'
+import { activeEvent, runWithEvent } from './webhook-context.js'
 import { readDelivery } from './webhook-delivery.js'
 import type { WebhookHandler } from './webhook-handlers.service.js'
 import { WebhookHandlers } from './webhook-handlers.service.js'
@@ -37,7 +38,7 @@ export class IdempotentWebhookInterceptor implements NestInterceptor {
     try {
       const events = deliveredEvents(handler.source, delivery, this.options.maxEvents)
       if (events.length === 0) return of({ outcome: 'duplicate' })
-      const outcome = await handler.processor.process(events, () => this.handle(handler, next), {
+      const outcome = await handler.processor.process(events, (event) => this.apply(context, handler, next, event), {
         transaction: handler.transaction,
         request: requestOf(context),
       })
@@ -57,9 +58,22 @@ export class IdempotentWebhookInterceptor implements NestInterceptor {
     return activeEvent()?.request === requestOf(context)
   }
 
-  private async handle(handler: WebhookHandler, next: CallHandler): Promise<unknown> {
+  private async apply(
+    context: ExecutionContext,
+    handler: WebhookHandler,
+    next: CallHandler,
+    { events }: WebhookContext,
+  ): Promise<unknown> {
+    if (!handler.each) return this.callHandler(context, handler, next)
+    for (const event of events) await runWithEvent(event, () => this.callHandler(context, handler, next))
+    return undefined
+  }
+
+  private async callHandler(context: ExecutionContext, handler: WebhookHandler, next: CallHandler): Promise<unknown> {
     const reply: unknown = await lastValueFrom(next.handle(), { defaultValue: undefined })
     assertPlainReply(handler.name, reply)
+    const { headersSent, sent } = context.switchToHttp().getResponse<{ headersSent?: boolean; sent?: boolean }>()
+    if (headersSent || sent) this.log.answeredEarly(handler.name)
     return reply
   }
 

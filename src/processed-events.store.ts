@@ -1,5 +1,7 @@
 import { ConfigurationError, MissingTableError } from './errors.js'
 import type { WebhookEvent } from './event-identity.js'
+import type { EventKey } from './event-key.js'
+import { inKeyOrder, keyOf } from './event-key.js'
 import type {
   PrismaClientLike,
   ProcessedEventDelegate,
@@ -34,15 +36,15 @@ export class ProcessedEventsStore {
     this.traits = traitsOf(client, provider)
   }
 
-  transaction<Value>(work: (tx: any) => Promise<Value>, options: TransactionOptions): Promise<Value> {
+  async transaction<Value>(work: (tx: any) => Promise<Value>, options: TransactionOptions): Promise<Value> {
     return this.client.$transaction(work, options)
   }
 
   /**
    * Claims events within a transaction; waits while another transaction holds one of them.
    *
-   * @param events - in the order of their keys, so that overlapping batches cannot deadlock
-   * @returns those that were not claimed before
+   * @param events - each once
+   * @returns those that were not claimed before, in the order given
    * @throws {MissingTableError} when the table is not there; anything else as Prisma throws it
    */
   async claim(tx: unknown, events: readonly WebhookEvent[]): Promise<WebhookEvent[]> {
@@ -55,13 +57,13 @@ export class ProcessedEventsStore {
 
   /** Whether claims made in this transaction are still there: not when the database gave the transaction up. */
   async holds(tx: unknown, events: readonly WebhookEvent[]): Promise<boolean> {
-    const claims = await this.delegate(tx).count({ where: { OR: events.map(keyOf) } })
+    const claims = await this.delegate(tx).count({ where: { OR: events.map(whereIs) } })
     return claims === events.length
   }
 
   /** @returns whether there was a claim to forget */
-  async forget(event: Pick<WebhookEvent, 'source' | 'id'>): Promise<boolean> {
-    const { count } = await this.delegate(this.client).deleteMany({ where: keyOf(event) })
+  async forget(event: EventKey): Promise<boolean> {
+    const { count } = await this.delegate(this.client).deleteMany({ where: whereIs(event) })
     return count > 0
   }
 
@@ -85,12 +87,12 @@ export class ProcessedEventsStore {
 
   private async claimMany(tx: unknown, events: readonly WebhookEvent[]): Promise<WebhookEvent[]> {
     const claims = await this.delegate(tx).createManyAndReturn({
-      data: events.map(rowOf),
+      data: inKeyOrder(events).map(rowOf),
       skipDuplicates: true,
       select: { source: true, eventId: true },
     })
-    const claimed = new Set(claims.map(({ source, eventId }) => eventKey({ source, id: eventId })))
-    return events.filter((event) => claimed.has(eventKey(event)))
+    const claimed = new Set(claims.map(({ source, eventId }) => keyOf({ source, id: eventId })))
+    return events.filter((event) => claimed.has(keyOf(event)))
   }
 
   private delegate(client: unknown): ProcessedEventDelegate {
@@ -105,15 +107,10 @@ export class ProcessedEventsStore {
   }
 }
 
-/** One string per event: neither part can hold a control character. */
-export function eventKey({ source, id }: Pick<WebhookEvent, 'source' | 'id'>): string {
-  return `${source}\n${id}`
-}
-
-function keyOf({ source, id }: Pick<WebhookEvent, 'source' | 'id'>) {
+function whereIs({ source, id }: EventKey) {
   return { source, eventId: id }
 }
 
 function rowOf(event: WebhookEvent): ProcessedEventRow {
-  return { ...keyOf(event), eventType: event.type }
+  return { ...whereIs(event), eventType: event.type }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { OnApplicationBootstrap } from '@nestjs/common'
 import { Inject, Injectable } from '@nestjs/common'
 import { ConfigurationError } from './errors.js'
-import type { WebhookEvent } from './event-identity.js'
+import type { EventKey } from './event-key.js'
 import { EventProcessors } from './event-processors.service.js'
 import { kindOf } from './prisma-errors.js'
 import type { ProcessedEventsStore } from './processed-events.store.js'
@@ -56,12 +56,7 @@ export class TableProbe implements OnApplicationBootstrap {
     )
   }
 
-  private async claim(
-    tx: unknown,
-    store: ProcessedEventsStore,
-    key: Pick<WebhookEvent, 'source' | 'id'>,
-    fault: string,
-  ): Promise<void> {
+  private async claim(tx: unknown, store: ProcessedEventsStore, key: EventKey, fault: string): Promise<void> {
     const [claimed] = await store.claim(tx, [{ ...key, type: 'probe', payload: undefined }])
     if (claimed) return
     throw new ConfigurationError(

@@ -41,6 +41,10 @@ export class TransactionAttempt<Value> {
   /** Ends with the transaction, or with the bound of the step that took too long. */
   readonly result: Promise<Committed<Value>>
   readonly afterCommit: (() => unknown)[] = []
+  /** How long the transaction was open when the handler had ended, in ms. */
+  took = 0
+  /** How long it might have been, in ms. */
+  readonly timeout: number
 
   private readonly deadline: Deadline
   private readonly source: string
@@ -52,6 +56,7 @@ export class TransactionAttempt<Value> {
     private readonly options: AttemptOptions,
   ) {
     const { timeout, maxWait } = options.transaction
+    this.timeout = timeout
     this.source = events[0]!.source
     this.deadline = new Deadline(maxWait + START_GRACE, () => this.notStarted())
     this.settled = this.store
@@ -67,22 +72,22 @@ export class TransactionAttempt<Value> {
   }
 
   private async work(tx: any): Promise<Committed<Value>> {
-    const endsAt = performance.now() + this.options.transaction.timeout
+    const startedAt = performance.now()
     const claimed = await this.claim(tx)
     if (claimed.length === 0) return { claimed: [] }
-    this.deadline.move(endsAt - performance.now(), () => this.timedOut(guarded))
+    this.deadline.move(startedAt + this.timeout - performance.now(), () => this.timedOut(guarded))
     this.step = 'apply'
     const guarded = this.guard(tx)
     const value = await this.applyTo(claimed, guarded)
     if (guarded.failedStatement) await this.assertIntact(tx, claimed, guarded.failedStatement)
+    this.took = performance.now() - startedAt
     this.deadline.move(COMMIT_RESERVE, () => this.commitUnanswered())
     this.step = 'commit'
     return { claimed, value }
   }
 
   private async claim(tx: any): Promise<WebhookEvent[]> {
-    const { claimTimeout, transaction } = this.options
-    const bound = Math.min(claimTimeout, transaction.timeout)
+    const bound = Math.min(this.options.claimTimeout, this.timeout)
     this.deadline.move(bound, () => new EventInProgressError(this.source, bound))
     this.step = 'claim'
     return this.store.claim(tx, this.events)
@@ -141,11 +146,11 @@ export class TransactionAttempt<Value> {
       ? 'the handler had not ended'
       : 'the handler had not ended, and had sent nothing through its tx; if it uses the base client instead, it may be ' +
         'waiting for the connection that its own transaction holds'
-    return new EventTimeoutError(this.source, this.options.transaction.timeout, found)
+    return new EventTimeoutError(this.source, this.timeout, found)
   }
 
   private commitUnanswered(): Error {
     const found = 'the database did not answer COMMIT, so the outcome is known only to the next delivery'
-    return new EventTimeoutError(this.source, this.options.transaction.timeout, found)
+    return new EventTimeoutError(this.source, this.timeout, found)
   }
 }

@@ -51,6 +51,12 @@ export function runWithActiveEvent<Value>(active: ActiveEvent, work: () => Value
   return storage.run(active, work)
 }
 
+/** Runs a part of a batch's work that sees one event; it inherits from the batch, so that it ends with it. */
+export function runWithEvent<Value>(event: WebhookEvent, work: () => Value): Value {
+  const batch = storage.getStore()!
+  return storage.run(Object.create(batch, { context: { value: { ...batch.context, event, events: [event] } } }), work)
+}
+
 export function runWithoutActiveEvent<Value>(work: () => Value): Value {
   return storage.exit(work)
 }

@@ -19,6 +19,7 @@ export interface WebhookHandler {
   source: HandlerSource
   processor: EventProcessor
   transaction: ResolvedTransactionOptions
+  each: boolean
 }
 
 type Method = (...args: any[]) => unknown
@@ -42,10 +43,13 @@ export class WebhookHandlers implements OnModuleInit {
   /** @throws {ConfigurationError | MissingTableError} naming the method or the option, and the remedy */
   onModuleInit(): void {
     this.processors.for()
-    for (const { metatype } of this.discovery.getControllers()) {
-      if (typeof metatype !== 'function') continue
-      const controller = metatype as unknown as Controller
-      for (const method of this.scanner.getAllMethodNames(controller.prototype)) this.register(controller, method)
+    for (const [controller, method] of this.decorated(this.discovery.getControllers()))
+      this.register(controller, method)
+    for (const [provider, method] of this.decorated(this.discovery.getProviders())) {
+      throw new ConfigurationError(
+        `${provider.name}.${method} has @IdempotentWebhook(), but ${provider.name} is not a controller: deliveries come to ` +
+          `controllers over HTTP. For GraphQL, WebSockets and jobs call WebhookIdempotencyService.process() instead.`,
+      )
     }
   }
 
@@ -60,20 +64,30 @@ export class WebhookHandlers implements OnModuleInit {
     return this.processors.for()
   }
 
+  private *decorated(wrappers: readonly { metatype: unknown }[]): Generator<[Controller, string]> {
+    for (const { metatype } of wrappers) {
+      const { prototype } = (metatype ?? {}) as Partial<Controller>
+      if (!prototype) continue
+      for (const method of this.scanner.getAllMethodNames(prototype)) {
+        if (Reflect.hasMetadata(HANDLER_METADATA, prototype[method]!)) yield [metatype as Controller, method]
+      }
+    }
+  }
+
   private register(controller: Controller, key: string): void {
     const method = controller.prototype[key]!
-    const metadata: HandlerMetadata | undefined = Reflect.getMetadata(HANDLER_METADATA, method)
-    if (!metadata) return
+    const metadata: HandlerMetadata = Reflect.getMetadata(HANDLER_METADATA, method)
     const name = `${controller.name}.${key}`
     assertAnswersAfterCommit(controller, key)
     const source = sourceOfHandler(metadata, this.options.sources, name)
     this.assertOnlyHandlerOf(source, name)
-    const { transaction, prisma } = typeof metadata === 'string' ? {} : metadata
+    const { transaction, prisma, each = false } = typeof metadata === 'string' ? {} : metadata
     this.handlers.set(method, {
       name,
       source,
       processor: this.processors.for(prisma),
       transaction: resolveTransaction(this.options.transaction, transaction),
+      each,
     })
   }
 

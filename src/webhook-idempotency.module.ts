@@ -5,6 +5,7 @@ import { EventsInFlight } from './events-in-flight.service.js'
 import { RESOLVED_OPTIONS, resolveOptions } from './resolved-options.js'
 import { RetentionService } from './retention.service.js'
 import { TableProbe } from './table-probe.service.js'
+import { Telemetry } from './telemetry.service.js'
 import { WebhookHandlers } from './webhook-handlers.service.js'
 import { ConfigurableModuleClass, GIVEN_OPTIONS } from './webhook-idempotency.module-definition.js'
 import { WebhookIdempotencyService } from './webhook-idempotency.service.js'
@@ -22,6 +23,7 @@ import { WebhookLog } from './webhook-log.js'
   providers: [
     { provide: RESOLVED_OPTIONS, inject: [GIVEN_OPTIONS], useFactory: resolveOptions },
     WebhookLog,
+    Telemetry,
     EventsInFlight,
     EventProcessors,
     WebhookHandlers,

@@ -27,6 +27,17 @@ export class WebhookLog {
     this.logger.warn(`refused an unverified delivery to ${handler}: ${reason}`)
   }
 
+  answeredEarly(handler: string): void {
+    this.logger.error(
+      `${handler} sent its answer before COMMIT: if that fails, the sender will not deliver the event again`,
+    )
+  }
+
+  /** A transaction that takes long holds a connection and row locks. */
+  slow(events: readonly WebhookEvent[], took: number, timeout: number): void {
+    this.logger.warn(`${name(events)} held its transaction for ${Math.round(took)} ms of at most ${timeout} ms`)
+  }
+
   hookFailed(events: readonly WebhookEvent[], error: unknown): void {
     this.logger.error(`an afterCommit hook of ${name(events)} failed`, stackOf(error))
   }
