@@ -144,7 +144,7 @@ export class EventProcessor {
   /** Only after the answer had its chance to leave, and outside the event, so that a hook may start another one. */
   private runLater(hooks: readonly (() => unknown)[], events: readonly WebhookEvent[]): void {
     if (hooks.length === 0) return
-    this.inFlight.follow(
+    void this.inFlight.follow(
       runWithoutActiveEvent(async () => {
         await setImmediate()
         for (const hook of hooks) {

@@ -48,7 +48,7 @@ export class EventProcessors {
   private clientOf(prisma: PrismaClientLike | InjectionToken): PrismaClientLike {
     if (typeof prisma === 'object' && '$transaction' in prisma) return prisma
     try {
-      return this.moduleRef.get<PrismaClientLike>(prisma as InjectionToken, { strict: false })
+      return this.moduleRef.get<PrismaClientLike>(prisma, { strict: false })
     } catch (cause) {
       const token = typeof prisma === 'function' ? prisma.name : String(prisma)
       throw new ConfigurationError(
