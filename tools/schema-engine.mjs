@@ -3,7 +3,7 @@
 // from outside the registry. PostgreSQL only; shadow databases are created beside the main one.
 import { parseArgs } from 'node:util'
 import { runDatabaseCommand } from './schema-engine/database-commands.mjs'
-import { createEngine, engineVersion } from './schema-engine/engine.mjs'
+import { Engine, engineVersion } from './schema-engine/engine.mjs'
 import { serve } from './schema-engine/rpc-server.mjs'
 
 const { values, positionals } = parseArgs({
@@ -21,4 +21,4 @@ const { url = '' } = JSON.parse(values.datasource)
 
 if (values.version) console.log(`schema-engine-wasm ${await engineVersion()}`)
 else if (mode === 'cli') process.exitCode = await runDatabaseCommand(command, url)
-else await serve(() => createEngine(url, values.datamodels))
+else await serve(() => Engine.connect(url, values.datamodels))

@@ -4,26 +4,79 @@ import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-util
 import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg'
 import { PostgresAdapterFactory } from './postgres-adapter-factory.mjs'
 
+/** @typedef {Record<string, (params: unknown) => unknown>} Methods */
+
+// As WebAssembly the engine opens a shadow database for devDiagnostic but not for these, which then have the schema from
+// its cache. The CLI's own devDiagnostic is not enough: migrations that it applies afterwards are not in that cache yet.
+const READS_CACHED_HISTORY = new Set(['evaluateDataLoss', 'createMigration'])
+
+// The engine throws its panics in a microtask of its own: the promise that it has returned stays pending for ever.
+const panicked = new Promise((_, reject) => process.on('uncaughtException', reject))
+
+/** Prisma's schema engine, connected to one database. */
+export class Engine {
+  #methods
+  #adapters
+
+  /**
+   * @param {bindings.SchemaEngine} engine
+   * @param {PostgresAdapterFactory} adapters
+   */
+  constructor(engine, adapters) {
+    this.#methods = /** @type {Methods} */ (/** @type {unknown} */ (engine))
+    this.#adapters = adapters
+  }
+
+  /**
+   * @param {string} url
+   * @param {string[]} [schemaFiles]
+   */
+  static async connect(url, schemaFiles) {
+    await loadWasm()
+    const datamodels = schemaFiles?.map((file) => /** @type {[string, string]} */ ([file, readFileSync(file, 'utf8')]))
+    const adapters = new PostgresAdapterFactory(url)
+    const bound = bindMigrationAwareSqlAdapterFactory(adapters)
+    return new Engine(await orPanic(bindings.SchemaEngine.new({ datamodels }, ignoreLogs, bound)), adapters)
+  }
+
+  /**
+   * @param {string} method
+   * @param {unknown} params
+   */
+  async call(method, params) {
+    if (READS_CACHED_HISTORY.has(method)) await this.#run('devDiagnostic', params)
+    return this.#run(method === 'getDatabaseVersion' ? 'version' : method, params)
+  }
+
+  /**
+   * @param {string} method
+   * @param {unknown} params
+   */
+  async #run(method, params) {
+    if (!this.#methods[method]) throw new Error(`The schema engine has no method "${method}".`)
+    try {
+      return await orPanic(this.#methods[method](params))
+    } finally {
+      // The engine does not wait for it, and the CLI kills this process as soon as it has its answer.
+      await this.#adapters.dropShadowDatabases()
+    }
+  }
+}
+
+/**
+ * @template T
+ * @param {T} result
+ * @returns {Promise<Awaited<T>>}
+ */
+function orPanic(result) {
+  return Promise.race([result, panicked])
+}
+
 /** @returns {Promise<string>} */
 export async function engineVersion() {
   await loadWasm()
   return bindings.version()
 }
-
-/**
- * @param {string} url
- * @param {string[] | undefined} schemaFiles
- */
-export async function createEngine(url, schemaFiles) {
-  await loadWasm()
-  return bindings.SchemaEngine.new(
-    { datamodels: schemaFiles?.map((file) => [file, readFileSync(file, 'utf8')]) },
-    ignoreLogs,
-    bindMigrationAwareSqlAdapterFactory(new PostgresAdapterFactory(url)),
-  )
-}
-
-function ignoreLogs() {}
 
 // By hand, because Node 20 imports .wasm files only behind a flag.
 async function loadWasm() {
@@ -42,3 +95,5 @@ async function loadWasm() {
 function throwPanic(message) {
   throw new Error(message)
 }
+
+function ignoreLogs() {}

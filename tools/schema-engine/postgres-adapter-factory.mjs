@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
-import { DriverAdapterError } from '@prisma/driver-adapter-utils'
+import { ColumnTypeEnum, DriverAdapterError } from '@prisma/driver-adapter-utils'
 import pg from 'pg'
 import { parsePostgresUrl } from './postgres-url.mjs'
 
-/** @import { SqlDriverAdapter, SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils' */
+/** @import { SqlDriverAdapter, SqlResultSet, SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils' */
 
+// Catalogs have columns of the type "char", which the adapter does not know: they pass through it as text that is marked.
 const CHAR = 18
 const TEXT = 25
+const CHAR_MARK = '\0char'
 
 /**
  * `@prisma/adapter-pg` with what migrations need besides.
@@ -16,6 +18,8 @@ const TEXT = 25
 export class PostgresAdapterFactory {
   provider = /** @type {const} */ ('postgres')
   adapterName = '@prisma/adapter-pg'
+  /** @type {SqlDriverAdapter[]} */
+  #shadows = []
 
   /** @param {string} url */
   constructor(url) {
@@ -35,13 +39,28 @@ export class PostgresAdapterFactory {
     const shadow = await connect({ ...this.connection, database })
     const disconnect = shadow.dispose.bind(shadow)
     // The adapter's own dispose() drops the database while still connected to it, which PostgreSQL refuses.
-    shadow.dispose = async () => {
+    shadow.dispose = once(async () => {
       await disconnect()
       await main.executeScript(`DROP DATABASE "${database}"`)
       await main.dispose()
-    }
+    })
+    this.#shadows.push(shadow)
     return shadow
   }
+
+  async dropShadowDatabases() {
+    await Promise.all(this.#shadows.splice(0).map((shadow) => shadow.dispose()))
+  }
+}
+
+/**
+ * @param {() => Promise<void>} action
+ * @returns {() => Promise<void>}
+ */
+function once(action) {
+  /** @type {Promise<void> | undefined} */
+  let done
+  return () => (done ??= action())
 }
 
 /**
@@ -50,6 +69,8 @@ export class PostgresAdapterFactory {
  */
 async function connect(connection) {
   const adapter = await new PrismaPg({ ...connection, Client: CatalogClient }).connect()
+  const queryRaw = adapter.queryRaw.bind(adapter)
+  adapter.queryRaw = async (query) => readMarks(await queryRaw(query))
   // The adapter's own executeScript() splits at every semicolon, also in strings and function bodies.
   adapter.executeScript = (script) => executeScript(adapter.underlyingDriver(), script)
   return adapter
@@ -72,13 +93,32 @@ function toDriverAdapterError({ code = '', severity = '', message, detail, colum
   return new DriverAdapterError({ kind: 'postgres', code, severity, message, detail, column, hint })
 }
 
-/** Reads the catalogs' columns of type "char", which the adapter does not know, as text. */
 class CatalogClient extends pg.Client {
   /** @param {pg.ClientConfig} [config] */
   constructor(config) {
     super(config)
     this.connection.on('rowDescription', ({ fields }) => {
-      for (const field of fields) if (field.dataTypeID === CHAR) field.dataTypeID = TEXT
+      for (const field of fields) if (field.dataTypeID === CHAR) markAsChar(field)
     })
+  }
+}
+
+/** @param {pg.FieldDef} field */
+function markAsChar(field) {
+  field.dataTypeID = TEXT
+  field.name += CHAR_MARK
+}
+
+/**
+ * @param {SqlResultSet} result
+ * @returns {SqlResultSet}
+ */
+function readMarks({ columnNames, columnTypes, ...result }) {
+  return {
+    ...result,
+    columnNames: columnNames.map((name) => name.replace(CHAR_MARK, '')),
+    columnTypes: columnTypes.map((type, index) =>
+      columnNames[index]?.endsWith(CHAR_MARK) ? ColumnTypeEnum.Character : type,
+    ),
   }
 }
