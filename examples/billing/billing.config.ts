@@ -1,0 +1,10 @@
+/** What the application has to be told. */
+export interface BillingConfig {
+  databaseUrl: string
+  /** Shared with Corvel Payments, which signs its deliveries with it. */
+  corvelSecret: string
+  /** Shared with the partner that sells credits for us. */
+  partnerSecret: string
+}
+
+export const BILLING_CONFIG = Symbol('BILLING_CONFIG')
