@@ -1,6 +1,8 @@
 /** Bounds a piece of work: one timer that moves from step to step, and a signal that says that it has run out. */
 export class Deadline {
   private readonly controller = new AbortController()
+  private refuse!: (reason: unknown) => void
+  private readonly passed = new Promise<never>((_, reject) => (this.refuse = reject))
   private timer: NodeJS.Timeout | undefined
   private endsAt!: number
   private reason!: () => Error
@@ -13,6 +15,8 @@ export class Deadline {
    * @param reason - makes the error for the case that it takes longer
    */
   constructor(ms: number, reason: () => Error) {
+    // It may pass while nothing is raced.
+    this.passed.catch(() => {})
     this.move(ms, reason)
   }
 
@@ -22,25 +26,26 @@ export class Deadline {
     clearTimeout(this.timer)
     this.endsAt = performance.now() + ms
     this.reason = reason
-    this.timer = setTimeout(() => this.controller.abort(reason()), ms)
+    this.timer = setTimeout(() => this.pass(), ms)
   }
 
   /** Throws when the time is over, even if a blocked event loop gave the timer no chance to fire. */
   check(): void {
-    if (performance.now() >= this.endsAt) this.controller.abort(this.reason())
+    if (performance.now() >= this.endsAt) this.pass()
     this.signal.throwIfAborted()
   }
 
   /** Settles as the work does, or rejects when the deadline passes first. */
   race<Value>(work: Promise<Value>): Promise<Value> {
-    return new Promise<Value>((resolve, reject) => {
-      if (this.signal.aborted) reject(this.signal.reason)
-      else this.signal.addEventListener('abort', () => reject(this.signal.reason), { once: true })
-      work.then(resolve, reject)
-    })
+    return Promise.race([this.passed, work])
   }
 
   clear(): void {
     clearTimeout(this.timer)
+  }
+
+  private pass(): void {
+    this.controller.abort(this.reason())
+    this.refuse(this.signal.reason)
   }
 }
