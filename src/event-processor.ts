@@ -182,7 +182,13 @@ class Turn {
 
   /** The answer may have left before the transaction ended; the next delivery must not meet it in the database. */
   end(): void {
-    const bound = sleep(UNSETTLED_BOUND, false, { ref: false })
-    void Promise.race([this.settled, bound]).then((committed) => this.held.release(committed))
+    let timer: NodeJS.Timeout | undefined
+    const bound = new Promise<boolean>((resolve) => {
+      timer = setTimeout(resolve, UNSETTLED_BOUND, false).unref()
+    })
+    void Promise.race([this.settled, bound]).then((committed) => {
+      clearTimeout(timer)
+      this.held.release(committed)
+    })
   }
 }
