@@ -1,33 +1,4 @@
-/** What went wrong, for programs: the `code` of every {@link WebhookIdempotencyError}. */
-export type WebhookIdempotencyErrorCode =
-  | 'INVALID_CONFIGURATION'
-  | 'INVALID_SIGNATURE'
-  | 'MISSING_RAW_BODY'
-  | 'MISSING_BODY'
-  | 'INVALID_EVENT'
-  | 'TOO_MANY_EVENTS'
-  | 'EVENT_IN_PROGRESS'
-  | 'EVENT_TIMEOUT'
-  | 'TRANSACTION_NOT_STARTED'
-  | 'TRANSACTION_CLOSED'
-  | 'TRANSACTION_ABORTED'
-  | 'CLAIM_CONFLICT'
-  | 'MISSING_TABLE'
-  | 'NESTED_EVENT'
-  | 'NO_CONTEXT'
-  | 'UNSUPPORTED_REPLY'
-  | 'SHUTTING_DOWN'
-  | 'PERMANENT'
-
-/** Base of every error that this library throws. */
-export abstract class WebhookIdempotencyError extends Error {
-  abstract readonly code: WebhookIdempotencyErrorCode
-
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = new.target.name
-  }
-}
+import { WebhookIdempotencyError } from './webhook-idempotency.error.js'
 
 /** Thrown at start-up when an option, a decorated method, the client or the table cannot keep the promises. */
 export class ConfigurationError extends WebhookIdempotencyError {

@@ -6,6 +6,8 @@ import type { ResolvedOptions } from './resolved-options.js'
 import { RESOLVED_OPTIONS } from './resolved-options.js'
 import { WebhookLog } from './webhook-log.js'
 
+export const EVENTS_IN_FLIGHT = Symbol.for('nestjs-webhook-idempotency:events-in-flight')
+
 /** Knows which deliveries are in progress, and lets them end before the application does. */
 @Injectable()
 export class EventsInFlight implements OnModuleDestroy {

@@ -1,6 +1,6 @@
 import { HttpException, HttpStatus } from '@nestjs/common'
-import type { WebhookIdempotencyErrorCode } from './errors.js'
-import { WebhookIdempotencyError } from './errors.js'
+import type { WebhookIdempotencyErrorCode } from './webhook-idempotency.error.js'
+import { isWebhookIdempotencyError } from './webhook-idempotency.error.js'
 
 /** Retryable errors are 503, never a 4xx: some senders give up on those, and 409 is none the better for being true. */
 const STATUS: Partial<Record<WebhookIdempotencyErrorCode, HttpStatus>> = {
@@ -25,7 +25,7 @@ export const RETRY_AFTER = '5'
  * @returns `undefined` for every other error: those are passed on unchanged
  */
 export function httpAnswer(error: unknown): HttpException | undefined {
-  if (!(error instanceof WebhookIdempotencyError)) return undefined
+  if (!isWebhookIdempotencyError(error)) return undefined
   const status = STATUS[error.code]
   if (status === undefined) return undefined
   const message = error.code === 'INVALID_SIGNATURE' ? 'The signature was refused.' : error.message

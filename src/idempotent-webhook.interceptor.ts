@@ -4,7 +4,8 @@ import { HttpAdapterHost } from '@nestjs/core'
 import type { Observable } from 'rxjs'
 import { lastValueFrom, of } from 'rxjs'
 import { deliveredEvents } from './delivered-events.js'
-import { EventsInFlight } from './events-in-flight.service.js'
+import type { EventsInFlight } from './events-in-flight.service.js'
+import { EVENTS_IN_FLIGHT } from './events-in-flight.service.js'
 import { assertPlainReply } from './handler-misuse.js'
 import { httpAnswer, RETRY_AFTER } from './http-answer.js'
 import type { Outcome } from './outcome.js'
@@ -14,19 +15,20 @@ import type { HandshakeReply } from './sources/webhook-source.js'
 import type { WebhookContext } from './webhook-context.js'
 import { activeEvent, runWithEvent } from './webhook-context.js'
 import { readDelivery } from './webhook-delivery.js'
-import type { WebhookHandler } from './webhook-handlers.service.js'
-import { WebhookHandlers } from './webhook-handlers.service.js'
-import { WebhookLog } from './webhook-log.js'
+import type { WebhookHandler, WebhookHandlers } from './webhook-handlers.service.js'
+import { WEBHOOK_HANDLERS } from './webhook-handlers.service.js'
+import type { WebhookLog } from './webhook-log.js'
+import { WEBHOOK_LOG } from './webhook-log.js'
 
 /** The way of a delivery over HTTP: handshake, or identify, process, reply. */
 @Injectable()
 export class IdempotentWebhookInterceptor implements NestInterceptor {
   constructor(
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
-    @Inject(WebhookHandlers) private readonly handlers: WebhookHandlers,
+    @Inject(WEBHOOK_HANDLERS) private readonly handlers: WebhookHandlers,
     @Inject(HttpAdapterHost) private readonly http: HttpAdapterHost,
-    @Inject(EventsInFlight) private readonly inFlight: EventsInFlight,
-    @Inject(WebhookLog) private readonly log: WebhookLog,
+    @Inject(EVENTS_IN_FLIGHT) private readonly inFlight: EventsInFlight,
+    @Inject(WEBHOOK_LOG) private readonly log: WebhookLog,
   ) {}
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {

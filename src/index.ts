@@ -31,6 +31,6 @@ export {
   TransactionClosedError,
   TransactionNotStartedError,
   UnsupportedReplyError,
-  WebhookIdempotencyError,
 } from './errors.js'
-export type { WebhookIdempotencyErrorCode } from './errors.js'
+export { WebhookIdempotencyError } from './webhook-idempotency.error.js'
+export type { WebhookIdempotencyErrorCode } from './webhook-idempotency.error.js'

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { WebhookEvent } from './event-identity.js'
+import { onePerProcess } from './one-per-process.js'
 
 /**
  * What a handler knows of the event it handles.
@@ -36,10 +37,7 @@ export interface ActiveEvent {
   ended: boolean
 }
 
-/** One for all copies of this library in the process: an application may load the ES module and the CommonJS build. */
-const STORAGE = Symbol.for('nestjs-webhook-idempotency:active-event')
-const shared = globalThis as { [STORAGE]?: AsyncLocalStorage<ActiveEvent> }
-const storage = (shared[STORAGE] ??= new AsyncLocalStorage<ActiveEvent>())
+const storage = onePerProcess('active-event', () => new AsyncLocalStorage<ActiveEvent>())
 
 /** The event that the running code handles, if it handles one. */
 export function activeEvent(): ActiveEvent | undefined {

@@ -12,6 +12,9 @@ import { HANDLER_METADATA } from './nest-metadata.js'
 import type { ResolvedOptions, ResolvedTransactionOptions } from './resolved-options.js'
 import { RESOLVED_OPTIONS, resolveTransaction } from './resolved-options.js'
 
+/** For guard and interceptor, which may come from another copy of this library than the module: so for the other tokens. */
+export const WEBHOOK_HANDLERS = Symbol.for('nestjs-webhook-idempotency:handlers')
+
 /** A decorated method with everything that is decided before the first delivery. */
 export interface WebhookHandler {
   /** For messages: `CorvelController.invoicePaid`. */

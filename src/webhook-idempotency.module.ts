@@ -1,15 +1,15 @@
 import { Module } from '@nestjs/common'
 import { DiscoveryModule } from '@nestjs/core'
 import { EventProcessors } from './event-processors.service.js'
-import { EventsInFlight } from './events-in-flight.service.js'
+import { EVENTS_IN_FLIGHT, EventsInFlight } from './events-in-flight.service.js'
 import { RESOLVED_OPTIONS, resolveOptions } from './resolved-options.js'
 import { RetentionService } from './retention.service.js'
 import { TableProbe } from './table-probe.service.js'
 import { Telemetry } from './telemetry.service.js'
-import { WebhookHandlers } from './webhook-handlers.service.js'
+import { WEBHOOK_HANDLERS, WebhookHandlers } from './webhook-handlers.service.js'
 import { ConfigurableModuleClass, GIVEN_OPTIONS } from './webhook-idempotency.module-definition.js'
 import { WebhookIdempotencyService } from './webhook-idempotency.service.js'
-import { WebhookLog } from './webhook-log.js'
+import { WEBHOOK_LOG, WebhookLog } from './webhook-log.js'
 
 /**
  * Makes the effects of webhooks happen exactly once in an application that uses Prisma.
@@ -30,7 +30,10 @@ import { WebhookLog } from './webhook-log.js'
     TableProbe,
     RetentionService,
     WebhookIdempotencyService,
+    { provide: WEBHOOK_LOG, useExisting: WebhookLog },
+    { provide: EVENTS_IN_FLIGHT, useExisting: EventsInFlight },
+    { provide: WEBHOOK_HANDLERS, useExisting: WebhookHandlers },
   ],
-  exports: [RESOLVED_OPTIONS, WebhookLog, EventsInFlight, WebhookHandlers, WebhookIdempotencyService],
+  exports: [RESOLVED_OPTIONS, WEBHOOK_LOG, EVENTS_IN_FLIGHT, WEBHOOK_HANDLERS, WebhookIdempotencyService],
 })
 export class WebhookIdempotencyModule extends ConfigurableModuleClass {}

@@ -4,6 +4,7 @@ import type { EventIdentity, WebhookEvent } from './event-identity.js'
 import { checkId, checkSource, toEvent } from './event-identity.js'
 import type { EventProcessor } from './event-processor.js'
 import { EventProcessors } from './event-processors.service.js'
+import { onePerProcess } from './one-per-process.js'
 import type { Outcome } from './outcome.js'
 import type { ResolvedOptions } from './resolved-options.js'
 import { RESOLVED_OPTIONS } from './resolved-options.js'
@@ -20,7 +21,7 @@ export interface ProcessedIdentity extends EventIdentity {
 
 /** The same mechanism as behind `@IdempotentWebhook()`, for code that is called by something else than a sender. */
 @Injectable()
-export class WebhookIdempotencyService {
+class WebhookIdempotencyService {
   constructor(
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
     @Inject(EventProcessors) private readonly processors: EventProcessors,
@@ -112,3 +113,9 @@ export class WebhookIdempotencyService {
     )
   }
 }
+
+/** The class is its own injection token, so that it has to be the same one in every copy of this library. */
+const Shared = onePerProcess('service', () => WebhookIdempotencyService)
+type Shared = WebhookIdempotencyService
+
+export { Shared as WebhookIdempotencyService }

@@ -1,6 +1,8 @@
 import { Injectable, Logger } from '@nestjs/common'
 import type { WebhookEvent } from './event-identity.js'
 
+export const WEBHOOK_LOG = Symbol.for('nestjs-webhook-idempotency:log')
+
 /** Every line that this library logs about events: what happened to which source and ID; never a payload. */
 @Injectable()
 export class WebhookLog {

@@ -1,17 +1,20 @@
 import type { CanActivate, ExecutionContext } from '@nestjs/common'
 import { Inject, Injectable } from '@nestjs/common'
-import { InvalidSignatureError } from './errors.js'
+import type { InvalidSignatureError } from './errors.js'
 import { httpAnswer } from './http-answer.js'
 import { readDelivery } from './webhook-delivery.js'
-import { WebhookHandlers } from './webhook-handlers.service.js'
-import { WebhookLog } from './webhook-log.js'
+import type { WebhookHandlers } from './webhook-handlers.service.js'
+import { WEBHOOK_HANDLERS } from './webhook-handlers.service.js'
+import type { WebhookLog } from './webhook-log.js'
+import { WEBHOOK_LOG } from './webhook-log.js'
+import { isWebhookIdempotencyError } from './webhook-idempotency.error.js'
 
 /** Lets only deliveries pass whose signature the source has verified; those of a source without `verify` pass as they are. */
 @Injectable()
 export class WebhookSignatureGuard implements CanActivate {
   constructor(
-    @Inject(WebhookHandlers) private readonly handlers: WebhookHandlers,
-    @Inject(WebhookLog) private readonly log: WebhookLog,
+    @Inject(WEBHOOK_HANDLERS) private readonly handlers: WebhookHandlers,
+    @Inject(WEBHOOK_LOG) private readonly log: WebhookLog,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -21,7 +24,9 @@ export class WebhookSignatureGuard implements CanActivate {
       await handler.source.verify(readDelivery(context))
       return true
     } catch (error) {
-      if (error instanceof InvalidSignatureError) this.log.unverified(handler.name, error.reason)
+      if (isWebhookIdempotencyError(error) && error.code === 'INVALID_SIGNATURE') {
+        this.log.unverified(handler.name, (error as InvalidSignatureError).reason)
+      }
       throw httpAnswer(error) ?? error
     }
   }
