@@ -16,15 +16,10 @@ const panicked = new Promise((_, reject) => process.on('uncaughtException', reje
 /** Prisma's schema engine, connected to one database. */
 export class Engine {
   #methods
-  #adapters
 
-  /**
-   * @param {bindings.SchemaEngine} engine
-   * @param {PostgresAdapterFactory} adapters
-   */
-  constructor(engine, adapters) {
+  /** @param {bindings.SchemaEngine} engine */
+  constructor(engine) {
     this.#methods = /** @type {Methods} */ (/** @type {unknown} */ (engine))
-    this.#adapters = adapters
   }
 
   /**
@@ -34,9 +29,8 @@ export class Engine {
   static async connect(url, schemaFiles) {
     await loadWasm()
     const datamodels = schemaFiles?.map((file) => /** @type {[string, string]} */ ([file, readFileSync(file, 'utf8')]))
-    const adapters = new PostgresAdapterFactory(url)
-    const bound = bindMigrationAwareSqlAdapterFactory(adapters)
-    return new Engine(await orPanic(bindings.SchemaEngine.new({ datamodels }, ignoreLogs, bound)), adapters)
+    const adapters = bindMigrationAwareSqlAdapterFactory(new PostgresAdapterFactory(url))
+    return new Engine(await orPanic(bindings.SchemaEngine.new({ datamodels }, ignoreLogs, adapters)))
   }
 
   /**
@@ -52,14 +46,10 @@ export class Engine {
    * @param {string} method
    * @param {unknown} params
    */
-  async #run(method, params) {
-    if (!this.#methods[method]) throw new Error(`The schema engine has no method "${method}".`)
-    try {
-      return await orPanic(this.#methods[method](params))
-    } finally {
-      // The engine does not wait for it, and the CLI kills this process as soon as it has its answer.
-      await this.#adapters.dropShadowDatabases()
-    }
+  #run(method, params) {
+    const run = this.#methods[method]
+    if (!run) throw new Error(`The schema engine has no method "${method}".`)
+    return orPanic(run.call(this.#methods, params))
   }
 }
 

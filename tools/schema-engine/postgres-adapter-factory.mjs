@@ -18,8 +18,6 @@ const CHAR_MARK = '\0char'
 export class PostgresAdapterFactory {
   provider = /** @type {const} */ ('postgres')
   adapterName = '@prisma/adapter-pg'
-  /** @type {SqlDriverAdapter[]} */
-  #shadows = []
 
   /** @param {string} url */
   constructor(url) {
@@ -39,28 +37,13 @@ export class PostgresAdapterFactory {
     const shadow = await connect({ ...this.connection, database })
     const disconnect = shadow.dispose.bind(shadow)
     // The adapter's own dispose() drops the database while still connected to it, which PostgreSQL refuses.
-    shadow.dispose = once(async () => {
+    shadow.dispose = async () => {
       await disconnect()
       await main.executeScript(`DROP DATABASE "${database}"`)
       await main.dispose()
-    })
-    this.#shadows.push(shadow)
+    }
     return shadow
   }
-
-  async dropShadowDatabases() {
-    await Promise.all(this.#shadows.splice(0).map((shadow) => shadow.dispose()))
-  }
-}
-
-/**
- * @param {() => Promise<void>} action
- * @returns {() => Promise<void>}
- */
-function once(action) {
-  /** @type {Promise<void> | undefined} */
-  let done
-  return () => (done ??= action())
 }
 
 /**
