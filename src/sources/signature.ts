@@ -54,8 +54,9 @@ export function signatureVerifier(
     const claims = [scheme.read(delivery)].flat()
     const checks = checksFor(delivery)
     for (const claim of claims) {
-      if (claim.signatures.length === 0)
+      if (claim.signatures.length === 0) {
         throw new InvalidSignatureError('it has no signature of the kind that is checked')
+      }
       if (!checks.some((check) => check(claim))) {
         throw new InvalidSignatureError('no signature fits what was delivered and a secret of this source')
       }

@@ -93,6 +93,18 @@ describe('Stripe', () => {
   })
 })
 
+describe('a header without the kind of signature that is checked', () => {
+  it.each([
+    ['stripe', 'Stripe-Signature', /v1=.*/, 'v0=00'],
+    ['paddle', 'Paddle-Signature', /h1=.*/, 'h2=00'],
+  ])('is refused as such for %s', (name, header, kind, other) => {
+    const { source, firstDelivery } = fixtureOf(name)
+    const { headers, body } = firstDelivery()
+    const without = { headers: { ...headers, [header]: headers[header]!.replace(kind, other) }, body }
+    expect(verdict(source, without)).toMatchObject({ reason: 'it has no signature of the kind that is checked' })
+  })
+})
+
 describe('two families of headers', () => {
   it('are not mixed by Standard Webhooks, or an unsigned ID would get through', () => {
     const { source, firstDelivery, ids } = fixtureOf('standard-webhooks')

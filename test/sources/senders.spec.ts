@@ -198,6 +198,10 @@ describe.each(fixtures)('$name', (fixture) => {
       )
     })
 
+    it('refuses what is older by a single millisecond', () => {
+      expect(verdict(fresh({ clock: () => NOW + 1 }), signedAt(NOW - tolerance))).toEqual(refused(/ms ago/))
+    })
+
     it(`${refusesFuture ? 'refuses' : 'accepts'} what comes from the future, as the sender's own package does`, () => {
       expect(verdict(source, signedAt(NOW + tolerance))).toBe(accepted)
       expect(verdict(source, signedAt(NOW + tolerance + 1000))).toEqual(
