@@ -66,10 +66,12 @@ export async function startApplication({
 /** Delivers over a real socket: strings and bytes as they are, everything else as JSON. */
 export async function deliver(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
   const asIs = typeof body === 'string' || body instanceof Uint8Array
+  const all = new Headers({ 'content-type': 'application/json' })
+  for (const [name, value] of Object.entries(headers)) all.set(name, value)
   const response = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: asIs ? (body as BodyInit) : body === undefined ? undefined : JSON.stringify(body),
+    headers: all,
+    body: asIs ? (body as string) : body === undefined ? undefined : JSON.stringify(body),
   })
   const text = await response.text()
   return { status: response.status, body: parse(text), headers: response.headers }
