@@ -1,3 +1,4 @@
+import type { Deadline } from './deadline.js'
 import { TransactionClosedError } from './errors.js'
 import { kindOf } from './prisma-errors.js'
 
@@ -19,7 +20,7 @@ export class GuardedTransaction<Client extends object = any> {
 
   constructor(
     client: Client,
-    private readonly signal: AbortSignal,
+    private readonly deadline: Pick<Deadline, 'signal' | 'race'>,
     private readonly options: GuardOptions,
   ) {
     this.client = this.guardClient(client)
@@ -43,8 +44,9 @@ export class GuardedTransaction<Client extends object = any> {
   }
 
   private assertOpen(): void {
-    if (this.signal.aborted) {
-      throw new TransactionClosedError('A handler used its tx after its deadline', { cause: this.signal.reason })
+    const { signal } = this.deadline
+    if (signal.aborted) {
+      throw new TransactionClosedError('A handler used its tx after its deadline', { cause: signal.reason })
     }
     if (this.closed) throw this.closed
   }
@@ -81,10 +83,13 @@ export class GuardedTransaction<Client extends object = any> {
     return this.proxy(model, (value) => (typeof value === 'function' ? this.guardMethod(model, value) : value))
   }
 
+  /** A nested transaction ends at the deadline too: the outer one can be rolled back only when none is left within it. */
   private guardNested(client: Client, transaction: (...args: any[]) => unknown) {
-    return this.guardMethod(client, (work: unknown, options: unknown) =>
-      transaction.call(client, typeof work === 'function' ? (tx: Client) => work(this.guardClient(tx)) : work, options),
-    )
+    return this.guardMethod(client, (work: unknown, options: unknown) => {
+      if (typeof work !== 'function') return transaction.call(client, work, options)
+      const bounded = (tx: Client) => this.deadline.race(Promise.resolve(work(this.guardClient(tx))))
+      return transaction.call(client, bounded, options)
+    })
   }
 
   private guardMethod(owner: object, method: (...args: any[]) => unknown) {

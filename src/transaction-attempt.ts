@@ -48,6 +48,7 @@ export class TransactionAttempt<Value> {
 
   private readonly deadline: Deadline
   private readonly source: string
+  private guarded: GuardedTransaction | undefined
 
   constructor(
     private readonly store: ProcessedEventsStore,
@@ -60,7 +61,7 @@ export class TransactionAttempt<Value> {
     this.source = events[0]!.source
     this.deadline = new Deadline(maxWait + START_GRACE, () => this.notStarted())
     this.settled = this.store
-      .transaction((tx) => this.deadline.race(this.work(tx)), {
+      .transaction((tx) => this.workWithinDeadline(tx), {
         ...options.transaction,
         timeout: timeout + COMMIT_RESERVE,
       })
@@ -71,13 +72,24 @@ export class TransactionAttempt<Value> {
     this.result = this.deadline.race(this.settled)
   }
 
+  /** ROLLBACK must not overtake a statement under way, which would then be committed alone (prisma/prisma#29762). */
+  private async workWithinDeadline(tx: any): Promise<Committed<Value>> {
+    const work = this.work(tx)
+    try {
+      return await this.deadline.race(work)
+    } catch (error) {
+      await (this.guarded ? this.guarded.close() : Promise.allSettled([work]))
+      throw error
+    }
+  }
+
   private async work(tx: any): Promise<Committed<Value>> {
     const startedAt = performance.now()
     const claimed = await this.claim(tx)
     if (claimed.length === 0) return { claimed: [] }
+    const guarded = (this.guarded = new GuardedTransaction(tx, this.deadline, this.store.traits))
     this.deadline.move(startedAt + this.timeout - performance.now(), () => this.timedOut(guarded))
     this.step = 'apply'
-    const guarded = this.guard(tx)
     const value = await this.applyTo(claimed, guarded)
     if (guarded.failedStatement) await this.assertIntact(tx, claimed, guarded.failedStatement)
     this.took = performance.now() - startedAt
@@ -91,10 +103,6 @@ export class TransactionAttempt<Value> {
     this.deadline.move(bound, () => new EventInProgressError(this.source, bound))
     this.step = 'claim'
     return this.store.claim(tx, this.events)
-  }
-
-  private guard(tx: any): GuardedTransaction {
-    return new GuardedTransaction(tx, this.deadline.signal, this.store.traits)
   }
 
   private async applyTo(events: readonly WebhookEvent[], guarded: GuardedTransaction): Promise<Value> {
