@@ -46,8 +46,9 @@ export function toEvent(source: string, identity: EventIdentity, payload?: unkno
 /** @throws {InvalidEventError} when it cannot be the scope of IDs */
 export function checkSource(source: unknown): string {
   const fault = typeof source === 'string' ? faultOf(source) : `is ${describe(source)}`
-  if (fault) throw new InvalidEventError(String(source), `The source of an event ${fault}. ${WHAT_AN_ID_MUST_BE}`)
-  return source as string
+  if (!fault) return source as string
+  const name = typeof source === 'string' ? source : describe(source)
+  throw new InvalidEventError(name, `The source of an event ${fault}. ${WHAT_AN_ID_MUST_BE}`)
 }
 
 /** @throws {InvalidEventError} when it cannot be an ID */
