@@ -5,10 +5,13 @@ import { EventsInFlight } from './events-in-flight.service.js'
 import type { ProcessedEventsStore } from './processed-events.store.js'
 import type { ResolvedOptions } from './resolved-options.js'
 import { RESOLVED_OPTIONS } from './resolved-options.js'
+import { WebhookHandlers } from './webhook-handlers.service.js'
 import { WebhookLog } from './webhook-log.js'
 
 const DAY = 24 * 60 * 60_000
 const MINUTE = 60_000
+
+type Retention = NonNullable<ResolvedOptions['retention']>
 
 /** Deletes old claims from time to time, if the application asks for it. */
 @Injectable()
@@ -19,12 +22,19 @@ export class RetentionService implements OnApplicationBootstrap, OnModuleDestroy
   constructor(
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
     @Inject(EventProcessors) private readonly processors: EventProcessors,
+    @Inject(WebhookHandlers) private readonly handlers: WebhookHandlers,
     @Inject(EventsInFlight) private readonly inFlight: EventsInFlight,
     @Inject(WebhookLog) private readonly log: WebhookLog,
   ) {}
 
   onApplicationBootstrap(): void {
-    this.schedule()
+    const { retention } = this.options
+    if (!retention) return
+    for (const { name, source } of this.handlers.all()) {
+      const days = source.redeliveryDays ?? 0
+      if (days > retention.days) this.log.keptTooShort(name, days, retention.days)
+    }
+    this.schedule(retention)
   }
 
   onModuleDestroy(): void {
@@ -33,14 +43,14 @@ export class RetentionService implements OnApplicationBootstrap, OnModuleDestroy
   }
 
   /** Between half the interval and one and a half, so that replicas that start together do not prune together. */
-  private schedule(): void {
-    const { retention } = this.options
-    if (!retention || this.stopped) return
+  private schedule(retention: Retention): void {
+    if (this.stopped) return
     const pause = retention.everyMinutes * MINUTE * (0.5 + Math.random())
     this.timer = setTimeout(() => void this.inFlight.follow(this.run(retention)), pause).unref()
   }
 
-  private async run({ days, batchSize }: NonNullable<ResolvedOptions['retention']>): Promise<void> {
+  private async run(retention: Retention): Promise<void> {
+    const { days, batchSize } = retention
     try {
       for (const { store } of this.processors.all()) {
         const olderThan = new Date((await store.now()).getTime() - days * DAY)
@@ -50,7 +60,7 @@ export class RetentionService implements OnApplicationBootstrap, OnModuleDestroy
     } catch (error) {
       this.log.pruneFailed(error)
     }
-    this.schedule()
+    this.schedule(retention)
   }
 }
 

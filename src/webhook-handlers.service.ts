@@ -61,10 +61,14 @@ export class WebhookHandlers implements OnModuleInit {
     return this.handlers.get(method)
   }
 
+  all(): WebhookHandler[] {
+    return [...this.handlers.values()]
+  }
+
   /** The processor of the handler that handles a source, else that of the module's own client. */
   processorOf(source: string): EventProcessor {
-    for (const handler of this.handlers.values()) if (handler.source.name === source) return handler.processor
-    return this.processors.for()
+    const handler = this.all().find(({ source: { name } }) => name === source)
+    return handler?.processor ?? this.processors.for()
   }
 
   private *decorated(wrappers: readonly { metatype: unknown }[]): Generator<[Controller, string]> {
@@ -95,7 +99,7 @@ export class WebhookHandlers implements OnModuleInit {
   }
 
   private assertOnlyHandlerOf(source: HandlerSource, name: string): void {
-    for (const rival of this.handlers.values()) {
+    for (const rival of this.all()) {
       if (rival.source.name !== source.name) continue
       throw new ConfigurationError(
         `${rival.name} and ${name} both handle the source "${String(source.name)}": an event that one of them claimed would ` +

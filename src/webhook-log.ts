@@ -44,6 +44,13 @@ export class WebhookLog {
     this.logger.error(`an afterCommit hook of ${name(events)} failed`, stackOf(error))
   }
 
+  keptTooShort(handler: string, redeliveryDays: number, days: number): void {
+    this.logger.warn(
+      `the sender of ${handler} may deliver an event again after ${redeliveryDays} days, but claims are kept for ${days} ` +
+        `(retention.days): such an event would be processed twice`,
+    )
+  }
+
   pruned(count: number, days: number): void {
     this.logger.log(`pruned ${count} claims older than ${days} days`)
   }
