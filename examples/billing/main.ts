@@ -11,7 +11,7 @@ import { sign } from './hmac-signature.js'
 import { PrismaService } from './prisma.service.js'
 
 const ACCOUNT = 'acct_1'
-const port = Number(process.env.PORT ?? 3000)
+const port = Number(process.env.PORT || 3000)
 
 try {
   await start()
