@@ -71,16 +71,17 @@ export class GuardedTransaction<Client extends object = any> {
   }
 
   private guardClient(client: Client): Client {
-    return this.proxy(client, (value, key) => {
+    return this.proxy(client, (value, key, guarded) => {
       if (key === '$transaction') return this.guardNested(client, value)
-      if (key === '$extends') return (...args: unknown[]) => this.guardClient(value.apply(client, args))
-      if (typeof value === 'function') return this.guardMethod(client, value)
-      return this.isModel(value, key) ? this.guardModel(value) : value
+      if (typeof value === 'function') return this.guardMethod(guarded, value)
+      return typeof value === 'object' && value !== null ? this.guardModel(value) : value
     })
   }
 
   private guardModel(model: object): object {
-    return this.proxy(model, (value) => (typeof value === 'function' ? this.guardMethod(model, value) : value))
+    return this.proxy(model, (value, _, guarded) =>
+      typeof value === 'function' ? this.guardMethod(guarded, value) : value,
+    )
   }
 
   /** A nested transaction ends at the deadline too: the outer one can be rolled back only when none is left within it. */
@@ -92,6 +93,7 @@ export class GuardedTransaction<Client extends object = any> {
     })
   }
 
+  /** @param owner - guarded, so that the statements within the methods of extensions are watched as well */
   private guardMethod(owner: object, method: (...args: any[]) => unknown) {
     return (...args: unknown[]) => {
       this.assertOpen()
@@ -126,20 +128,25 @@ export class GuardedTransaction<Client extends object = any> {
     })
   }
 
-  /** A model is an object; keys with an underscore are Prisma's internals. */
-  private isModel(value: unknown, key: PropertyKey): value is object {
-    return typeof value === 'object' && value !== null && typeof key === 'string' && !key.startsWith('_')
-  }
-
-  /** Every property is guarded once, since handlers read the same few again and again. */
-  private proxy<Target extends object>(target: Target, guard: (value: any, key: PropertyKey) => unknown): Target {
-    const guarded = new Map<PropertyKey, unknown>()
-    return new Proxy(target, {
+  /**
+   * Every property is guarded once, since handlers read the same few again and again. Keys with an underscore, and symbols,
+   * are Prisma's internals.
+   */
+  private proxy<Target extends object>(
+    target: Target,
+    guard: (value: any, key: string, guarded: Target) => unknown,
+  ): Target {
+    const known = new Map<PropertyKey, unknown>()
+    const guarded: Target = new Proxy(target, {
       get(_, key) {
-        if (!guarded.has(key)) guarded.set(key, guard(Reflect.get(target, key, target), key))
-        return guarded.get(key)
+        if (!known.has(key)) {
+          const value = Reflect.get(target, key, target)
+          known.set(key, typeof key === 'symbol' || key.startsWith('_') ? value : guard(value, key, guarded))
+        }
+        return known.get(key)
       },
     })
+    return guarded
   }
 }
 
