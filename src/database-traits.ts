@@ -1,16 +1,36 @@
+import type { ClaimStrategy, EncodeKey } from './claim.strategy.js'
+import { insertOrNothing, insertOrUniqueViolation } from './claim.strategy.js'
 import { ConfigurationError } from './errors.js'
 import type { PrismaClientLike } from './prisma-client-like.js'
 import type { Provider } from './webhook-idempotency-options.js'
 
 /** In what the supported databases differ. */
 export interface DatabaseTraits {
+  claim: ClaimStrategy
+  /** Text columns of MySQL compare by a collation, which takes different IDs for equal; its bytes do not. */
+  encodeKey: EncodeKey
   /** Whether a write conflict ends the whole transaction on the server, so that later statements would commit alone. */
   conflictEndsTransaction: boolean
+  /** What asks for the clock that stamps the claims; none where that is the application's. */
+  clock?: string
+}
+
+const asText: EncodeKey = (text) => text
+const asBytes: EncodeKey = (text) => new TextEncoder().encode(text)
+const clock = 'SELECT CURRENT_TIMESTAMP AS now'
+
+const postgres: DatabaseTraits = {
+  claim: insertOrNothing,
+  encodeKey: asText,
+  conflictEndsTransaction: false,
+  clock,
 }
 
 const TRAITS: Record<Provider, DatabaseTraits> = {
-  postgresql: { conflictEndsTransaction: false },
-  cockroachdb: { conflictEndsTransaction: false },
+  postgresql: postgres,
+  cockroachdb: postgres,
+  mysql: { claim: insertOrUniqueViolation, encodeKey: asBytes, conflictEndsTransaction: true, clock },
+  sqlite: { claim: insertOrUniqueViolation, encodeKey: asText, conflictEndsTransaction: false },
 }
 
 /**
@@ -19,11 +39,10 @@ const TRAITS: Record<Provider, DatabaseTraits> = {
  */
 export function traitsOf(client: PrismaClientLike, told?: Provider): DatabaseTraits {
   const provider = told ?? (client as { _activeProvider?: string })._activeProvider
-  const traits = TRAITS[provider as Provider]
-  if (traits) return traits
+  if (provider && Object.hasOwn(TRAITS, provider)) return TRAITS[provider as Provider]
   const found = provider ? `The database is ${provider}` : 'The Prisma client does not say which database it uses'
   throw new ConfigurationError(
-    `${found}; supported are ${Object.keys(TRAITS).join(' and ')}. ` +
+    `${found}; supported are ${Object.keys(TRAITS).join(', ')}. ` +
       `Use one of them, or name it with the option provider when the client does not.`,
   )
 }

@@ -24,19 +24,23 @@ export interface PrismaClientLike {
 
 /** What this library calls on the model of the claims. */
 export interface ProcessedEventDelegate {
-  createMany(args: { data: ProcessedEventRow[]; skipDuplicates: true }): PromiseLike<{ count: number }>
+  createMany(args: { data: ClaimRow[]; skipDuplicates?: true }): PromiseLike<{ count: number }>
   createManyAndReturn(args: {
-    data: ProcessedEventRow[]
+    data: ClaimRow[]
     skipDuplicates: true
     select: { source: true; eventId: true }
-  }): PromiseLike<Pick<ProcessedEventRow, 'source' | 'eventId'>[]>
-  count(args: { where: { OR: Pick<ProcessedEventRow, 'source' | 'eventId'>[] } }): PromiseLike<number>
+  }): PromiseLike<ClaimKey[]>
+  count(args: { where: { OR: ClaimKey[] } }): PromiseLike<number>
   deleteMany(args: { where: object; limit?: number }): PromiseLike<{ count: number }>
 }
 
+/** The unique key of a claim, as its columns hold it. */
+export interface ClaimKey {
+  source: string | Uint8Array
+  eventId: string | Uint8Array
+}
+
 /** The columns of a claim that are not filled in by the database. */
-export interface ProcessedEventRow {
-  source: string
-  eventId: string
+export interface ClaimRow extends ClaimKey {
   eventType: string
 }

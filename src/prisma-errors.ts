@@ -1,9 +1,10 @@
 /** What a database error means for the transaction it came from. */
-export type DatabaseErrorKind = 'conflict' | 'missingTable' | 'unreachable' | 'other'
+export type DatabaseErrorKind = 'conflict' | 'uniqueViolation' | 'missingTable' | 'unreachable' | 'other'
 
 /** Prisma's codes, SQLSTATEs, MySQL's numbers and the driver adapters' own words, by what they mean. */
 const KINDS: Record<Exclude<DatabaseErrorKind, 'other'>, ReadonlySet<string>> = {
   conflict: new Set(['P2034', 'TransactionWriteConflict', '40001', '40P01', '1213', '1205']),
+  uniqueViolation: new Set(['P2002', 'UniqueConstraintViolation', '23505', '1062', '1555', '2067']),
   missingTable: new Set(['P2021', 'P2022', 'TableDoesNotExist', 'ColumnNotFound', '42P01', '42703', '1146', '1054']),
   unreachable: new Set([
     'P1001',
@@ -34,9 +35,9 @@ const KINDS: Record<Exclude<DatabaseErrorKind, 'other'>, ReadonlySet<string>> = 
  */
 export function kindOf(error: unknown): DatabaseErrorKind {
   const codes = codesOf(error)
-  if (codes.some((code) => KINDS.conflict.has(code))) return 'conflict'
-  if (codes.some((code) => KINDS.missingTable.has(code))) return 'missingTable'
-  if (codes.some((code) => KINDS.unreachable.has(code))) return 'unreachable'
+  for (const [kind, known] of Object.entries(KINDS)) {
+    if (codes.some((code) => known.has(code))) return kind as DatabaseErrorKind
+  }
   return 'other'
 }
 

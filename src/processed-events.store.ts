@@ -2,12 +2,7 @@ import { ConfigurationError, MissingTableError } from './errors.js'
 import type { WebhookEvent } from './event-identity.js'
 import type { EventKey } from './event-key.js'
 import { inKeyOrder, keyOf } from './event-key.js'
-import type {
-  PrismaClientLike,
-  ProcessedEventDelegate,
-  ProcessedEventRow,
-  TransactionOptions,
-} from './prisma-client-like.js'
+import type { ClaimKey, PrismaClientLike, ProcessedEventDelegate, TransactionOptions } from './prisma-client-like.js'
 import type { DatabaseTraits } from './database-traits.js'
 import { traitsOf } from './database-traits.js'
 import { kindOf } from './prisma-errors.js'
@@ -48,8 +43,10 @@ export class ProcessedEventsStore {
    * @throws {MissingTableError} when the table is not there; anything else as Prisma throws it
    */
   async claim(tx: unknown, events: readonly WebhookEvent[]): Promise<WebhookEvent[]> {
+    const { claim, encodeKey } = this.traits
     try {
-      return events.length === 1 ? await this.claimOne(tx, events[0]!) : await this.claimMany(tx, events)
+      const claimed = new Set(await claim(this.delegate(tx), inKeyOrder(events), encodeKey))
+      return events.filter((event) => claimed.has(keyOf(event)))
     } catch (error) {
       throw this.explain(error)
     }
@@ -57,13 +54,13 @@ export class ProcessedEventsStore {
 
   /** Whether claims made in this transaction are still there: not when the database gave the transaction up. */
   async holds(tx: unknown, events: readonly WebhookEvent[]): Promise<boolean> {
-    const claims = await this.delegate(tx).count({ where: { OR: events.map(whereIs) } })
+    const claims = await this.delegate(tx).count({ where: { OR: events.map((event) => this.whereIs(event)) } })
     return claims === events.length
   }
 
   /** @returns whether there was a claim to forget */
   async forget(event: EventKey): Promise<boolean> {
-    const { count } = await this.delegate(this.client).deleteMany({ where: whereIs(event) })
+    const { count } = await this.delegate(this.client).deleteMany({ where: this.whereIs(event) })
     return count > 0
   }
 
@@ -75,24 +72,14 @@ export class ProcessedEventsStore {
 
   /** The clock that stamps the claims. */
   async now(): Promise<Date> {
-    const rows = await this.client.$transaction((tx) => tx.$queryRawUnsafe('SELECT CURRENT_TIMESTAMP AS now'))
-    return new Date((rows as [{ now: string | Date }])[0].now)
+    const { clock } = this.traits
+    if (!clock) return new Date()
+    const [row] = await this.client.$transaction<[{ now: string | Date }]>((tx) => tx.$queryRawUnsafe(clock))
+    return new Date(row.now)
   }
 
-  /** A multi-row insert would do as well, but a plain count costs less than returned rows. */
-  private async claimOne(tx: unknown, event: WebhookEvent): Promise<WebhookEvent[]> {
-    const { count } = await this.delegate(tx).createMany({ data: [rowOf(event)], skipDuplicates: true })
-    return count === 1 ? [event] : []
-  }
-
-  private async claimMany(tx: unknown, events: readonly WebhookEvent[]): Promise<WebhookEvent[]> {
-    const claims = await this.delegate(tx).createManyAndReturn({
-      data: inKeyOrder(events).map(rowOf),
-      skipDuplicates: true,
-      select: { source: true, eventId: true },
-    })
-    const claimed = new Set(claims.map(({ source, eventId }) => keyOf({ source, id: eventId })))
-    return events.filter((event) => claimed.has(keyOf(event)))
+  private whereIs({ source, id }: EventKey): ClaimKey {
+    return { source: this.traits.encodeKey(source), eventId: this.traits.encodeKey(id) }
   }
 
   private delegate(client: unknown): ProcessedEventDelegate {
@@ -105,12 +92,4 @@ export class ProcessedEventsStore {
       cause: error,
     })
   }
-}
-
-function whereIs({ source, id }: EventKey) {
-  return { source, eventId: id }
-}
-
-function rowOf(event: WebhookEvent): ProcessedEventRow {
-  return { ...whereIs(event), eventType: event.type }
 }

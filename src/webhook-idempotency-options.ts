@@ -53,5 +53,5 @@ export interface WebhookIdempotencyOptions {
   probe?: boolean
 }
 
-/** The databases that can keep the promises. */
-export type Provider = 'postgresql' | 'cockroachdb'
+/** The databases that can keep the promises; MariaDB is `mysql`, and `sqlite` is for development. */
+export type Provider = 'postgresql' | 'cockroachdb' | 'mysql' | 'sqlite'
