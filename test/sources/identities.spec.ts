@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { InvalidEventError, InvalidSignatureError } from '../../src/errors.js'
@@ -105,6 +106,21 @@ describe('a header without the kind of signature that is checked', () => {
   })
 })
 
+describe('a header with several signatures', () => {
+  it.each([
+    ['stripe', 'Stripe-Signature', (right: string) => [`${right},v1=00`, right.replace(',', ',v1=00,')]],
+    ['paddle', 'Paddle-Signature', (right: string) => [`${right};h1=00`, right.replace(';', ';h1=00;')]],
+    ['standard-webhooks', 'webhook-signature', (right: string) => [`${right} v1,00`, `v1,00 ${right}`]],
+    ['mollie', 'X-Mollie-Signature', (right: string) => [`${right}, sha256=00`, `sha256=00, ${right}`]],
+  ])('is accepted for %s when any one of them fits', (name, header, several) => {
+    const { source, firstDelivery } = fixtureOf(name)
+    const { headers, body } = firstDelivery()
+    for (const value of several(headers[header]!)) {
+      expect(verdict(source, { headers: { ...headers, [header]: value }, body })).toBeUndefined()
+    }
+  })
+})
+
 describe('two families of headers', () => {
   it('are not mixed by Standard Webhooks, or an unsigned ID would get through', () => {
     const { source, firstDelivery, ids } = fixtureOf('standard-webhooks')
@@ -202,6 +218,12 @@ describe('Adyen', () => {
     expect(verdict(source, delivered(content))).toMatchObject({ reason: expect.stringContaining('hmacSignature') })
   })
 
+  it.each([0, 1])('refuses a batch whose item %d is forged, though the others are not', (index) => {
+    const content = JSON.parse(sign(first, keys.current, NOW).body.toString())
+    content.notificationItems[index].NotificationRequestItem.pspReference = '7914073381349999'
+    expect(verdict(source, delivered(content))).toMatchObject({ reason: expect.stringMatching(/^no signature fits/) })
+  })
+
   it('answers duplicates with [accepted] only when asked to', () => {
     expect(adyen({ secret: 'AB' }).duplicateReply).toBeUndefined()
     expect(adyen({ secret: 'AB', accepted: true }).duplicateReply).toBe('[accepted]')
@@ -225,6 +247,18 @@ describe('Twitch', () => {
     ])
   })
 
+  it('refuses a time that only a lax reader takes, as part of the ID is in it', () => {
+    const headers = { ...first.headers, 'Twitch-Eventsub-Message-Id': 'an-id+00' }
+    const delivery = sign({ ...first, headers }, keys.current, NOW)
+    expect(verdict(source, delivery)).toBeUndefined()
+    const time = `+00${delivery.headers['Twitch-Eventsub-Message-Timestamp']}`
+    expect(Date.parse(time)).toBe(NOW)
+    const moved = { 'Twitch-Eventsub-Message-Id': 'an-id', 'Twitch-Eventsub-Message-Timestamp': time }
+    expect(verdict(source, { ...delivery, headers: { ...delivery.headers, ...moved } })).toMatchObject({
+      reason: expect.stringContaining('no time in UTC'),
+    })
+  })
+
   it.each([1, 2, 4, 5, 8, -1, -2, -4])(
     'refuses %d characters moved between ID and time to make a fresh ID',
     (count) => {
@@ -244,6 +278,20 @@ describe('Twitch', () => {
   )
 })
 
+describe('Linear', () => {
+  it.each([{}, { webhookTimestamp: null }, { webhookTimestamp: 'now' }, { webhookTimestamp: String(NOW) }])(
+    'refuses a signed body whose time is %j',
+    (time) => {
+      const { source, keys } = fixtureOf('linear')
+      const { headers, body } = delivered({ type: 'Issue', ...time })
+      const signature = createHmac('sha256', keys.current.secret).update(body).digest('hex')
+      expect(verdict(source, { headers: { ...headers, 'Linear-Signature': signature }, body })).toMatchObject({
+        reason: 'the body has no webhookTimestamp',
+      })
+    },
+  )
+})
+
 describe('Mollie', () => {
   it('refuses a classic webhook, whose ID is that of the payment', () => {
     const classic = {
@@ -253,13 +301,11 @@ describe('Mollie', () => {
     expect(verdict(fixtureOf('mollie').source, classic)).toBeInstanceOf(InvalidSignatureError)
   })
 
-  it('accepts one of several signatures, with and without prefix', () => {
+  it('signs with and without prefix', () => {
     const { source, firstDelivery } = fixtureOf('mollie')
     const { headers, body } = firstDelivery()
-    const right = headers['X-Mollie-Signature']!
-    for (const value of [`sha256=00, ${right}`, `${right}, sha256=00`, right.slice('sha256='.length)]) {
-      expect(verdict(source, { headers: { ...headers, 'X-Mollie-Signature': value }, body })).toBeUndefined()
-    }
+    const bare = headers['X-Mollie-Signature']!.slice('sha256='.length)
+    expect(verdict(source, { headers: { ...headers, 'X-Mollie-Signature': bare }, body })).toBeUndefined()
   })
 })
 
