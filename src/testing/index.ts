@@ -1,0 +1,7 @@
+export { deliverTwice } from './deliver-twice.js'
+export { race } from './race.js'
+export type { RaceOptions } from './race.js'
+export { refuseCommit } from './refuse-commit.js'
+export type { RefusedCommits, RefuseCommitOptions } from './refuse-commit.js'
+export type { DeliveryTarget, TestDelivery } from './test-delivery.js'
+export type { DeliveryAnswer, DeliveryOptions, DeliveryOutcome, Outcomes } from './outcomes.js'
