@@ -23,9 +23,14 @@ export class EventsInFlight implements OnModuleDestroy {
     this.bound = waitTimeout + transaction.maxWait + transaction.timeout + 1000
   }
 
+  /** Whether the application has begun to shut down. */
+  get isDraining(): boolean {
+    return this.draining !== undefined
+  }
+
   /** @throws {ShuttingDownError} when the application has begun to shut down */
   async track<Value>(work: () => Promise<Value>): Promise<Value> {
-    if (this.draining) throw new ShuttingDownError()
+    if (this.isDraining) throw new ShuttingDownError()
     return this.follow(work())
   }
 

@@ -17,7 +17,6 @@ type Retention = NonNullable<ResolvedOptions['retention']>
 @Injectable()
 export class RetentionService implements OnApplicationBootstrap, OnModuleDestroy {
   private timer: NodeJS.Timeout | undefined
-  private stopped = false
 
   constructor(
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
@@ -38,13 +37,12 @@ export class RetentionService implements OnApplicationBootstrap, OnModuleDestroy
   }
 
   onModuleDestroy(): void {
-    this.stopped = true
     clearTimeout(this.timer)
   }
 
   /** Between half the interval and one and a half, so that replicas that start together do not prune together. */
   private schedule(retention: Retention): void {
-    if (this.stopped) return
+    if (this.inFlight.isDraining) return
     const pause = retention.everyMinutes * MINUTE * (0.5 + Math.random())
     this.timer = setTimeout(() => void this.inFlight.follow(this.run(retention)), pause).unref()
   }
@@ -54,7 +52,7 @@ export class RetentionService implements OnApplicationBootstrap, OnModuleDestroy
     try {
       for (const { store } of this.processors.all()) {
         const olderThan = new Date((await store.now()).getTime() - days * DAY)
-        const count = await prune(store, olderThan, batchSize, () => this.stopped)
+        const count = await prune(store, olderThan, batchSize, () => this.inFlight.isDraining)
         if (count > 0) this.log.pruned(count, days)
       }
     } catch (error) {
