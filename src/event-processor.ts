@@ -27,6 +27,7 @@ export interface ProcessingOptions {
 const UNSETTLED_BOUND = 30_000
 /** The mean pause before the first new try after a conflict, in ms; it doubles from try to try. */
 const RETRY_PAUSE = 10
+const LONGEST_RETRY_PAUSE = 250
 
 /** Makes the effects of events in one database happen once: waits its turn, claims and applies, commits. */
 export class EventProcessor {
@@ -73,7 +74,7 @@ export class EventProcessor {
     } catch (error) {
       const reason = rejectionReason(error)
       if (reason === undefined) throw error
-      return await this.reject(turn, reason, options, waitEnds)
+      return await this.reject(turn, reason, options)
     } finally {
       turn.end()
     }
@@ -86,8 +87,10 @@ export class EventProcessor {
     { transaction = this.options.transaction, request }: ProcessingOptions,
     waitEnds: number,
   ): Promise<TransactionAttempt<Value>> {
-    const { claimRetries, handlerRetries } = this.options
-    for (let conflicts = 0; ; conflicts++) {
+    const { claimRetries, handlerRetries, waitTimeout } = this.options
+    let claimConflicts = 0
+    let handlerConflicts = 0
+    for (;;) {
       const claimTimeout = Math.max(1, waitEnds - performance.now())
       const attempt = new TransactionAttempt(this.store, turn.events, apply, { transaction, claimTimeout, request })
       turn.follow(attempt.settled)
@@ -95,14 +98,17 @@ export class EventProcessor {
         await attempt.result
         return attempt
       } catch (error) {
-        const isClaim = attempt.step === 'claim'
         if (kindOf(error) !== 'conflict' || attempt.step === 'start') throw error
-        if (conflicts >= (isClaim ? claimRetries : handlerRetries)) {
-          throw isClaim ? new ClaimConflictError(turn.source, conflicts + 1, { cause: error }) : error
+        const isClaim = attempt.step === 'claim'
+        if (!isClaim && handlerConflicts++ >= handlerRetries) throw error
+        if (isClaim && claimConflicts++ >= claimRetries) {
+          throw new ClaimConflictError(turn.source, claimConflicts, { cause: error })
         }
+        // What the handler took was no waiting.
+        if (!isClaim) waitEnds = performance.now() + waitTimeout
       }
       this.telemetry.retried(turn.events)
-      await sleep(Math.random() * 2 * RETRY_PAUSE * 2 ** conflicts)
+      await pauseAfter(claimConflicts + handlerConflicts)
     }
   }
 
@@ -119,12 +125,9 @@ export class EventProcessor {
   }
 
   /** The effects are rolled back by now; the claim alone is committed, so that further deliveries are duplicates. */
-  private async reject(
-    turn: Turn,
-    reason: string,
-    options: ProcessingOptions,
-    waitEnds: number,
-  ): Promise<Outcome<never>> {
+  private async reject(turn: Turn, reason: string, options: ProcessingOptions): Promise<Outcome<never>> {
+    // What the handler took was no waiting.
+    const waitEnds = performance.now() + this.options.waitTimeout
     const attempt = await this.commit(turn, async () => undefined, options, waitEnds)
     const { claimed } = await attempt.result
     if (claimed.length === 0) return this.duplicate(turn.events)
@@ -191,4 +194,9 @@ class Turn {
       this.held.release(committed)
     })
   }
+}
+
+/** Long enough that the same transactions do not meet again. */
+function pauseAfter(conflicts: number): Promise<void> {
+  return sleep(Math.random() * 2 * Math.min(RETRY_PAUSE * 2 ** (conflicts - 1), LONGEST_RETRY_PAUSE))
 }
