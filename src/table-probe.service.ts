@@ -45,26 +45,29 @@ export class TableProbe implements OnApplicationBootstrap {
   private async assertKeptApart(tx: unknown, store: ProcessedEventsStore): Promise<void> {
     const run = randomUUID()
     const source = `probe ${run}`
+    const first = { source, id: `${run}${ALIKE[0]}` }
     for (const id of ALIKE) {
-      await this.claim(tx, store, { source, id: `${run}${id}` }, `it takes the ID "${abridge(id)}" for another one`)
+      if (await claims(tx, store, { source, id: `${run}${id}` })) continue
+      throw this.unfit('lose events', `it takes the ID "${abridge(id)}" for another one`)
     }
-    await this.claim(
-      tx,
-      store,
-      { source: `${source} 2`, id: `${run}${ALIKE[0]}` },
-      'it takes equal IDs of two sources for one',
-    )
+    if (!(await claims(tx, store, { ...first, source: `${source} 2` }))) {
+      throw this.unfit('lose events', 'it takes equal IDs of two sources for one')
+    }
+    if (await claims(tx, store, first)) throw this.unfit('process events twice', 'it takes an event that it has')
   }
 
-  private async claim(tx: unknown, store: ProcessedEventsStore, key: EventKey, fault: string): Promise<void> {
-    const [claimed] = await store.claim(tx, [{ ...key, type: 'probe', payload: undefined }])
-    if (claimed) return
-    throw new ConfigurationError(
-      `The table of the model "${this.options.model}" would lose events: ${fault}. Its only unique key must be ` +
+  private unfit(consequence: string, found: string): Error {
+    return new ConfigurationError(
+      `The table of the model "${this.options.model}" would ${consequence}: ${found}. Its only unique key must be ` +
         `(source, event_id), with columns and collations as in nestjs-webhook-idempotency/prisma/models/. ` +
-        `Look for another unique constraint or index, and remove it with a migration.`,
+        `Compare its constraints and indexes with those, and mend it with a migration.`,
     )
   }
+}
+
+async function claims(tx: unknown, store: ProcessedEventsStore, key: EventKey): Promise<boolean> {
+  const claimed = await store.claim(tx, [{ ...key, type: 'probe', payload: undefined }])
+  return claimed.length > 0
 }
 
 class ProbeEnded extends Error {}
