@@ -3,7 +3,7 @@ export type DatabaseErrorKind = 'conflict' | 'uniqueViolation' | 'missingTable' 
 
 /** Prisma's codes, SQLSTATEs, MySQL's numbers and the driver adapters' own words, by what they mean. */
 const KINDS: Record<Exclude<DatabaseErrorKind, 'other'>, ReadonlySet<string>> = {
-  conflict: new Set(['P2034', 'TransactionWriteConflict', '40001', '40P01', '1213', '1205']),
+  conflict: new Set(['P2034', 'TransactionWriteConflict', '40001', '40P01', '55P03', '1213', '1205']),
   uniqueViolation: new Set(['P2002', 'UniqueConstraintViolation', '23505', '1062', '1555', '2067']),
   missingTable: new Set(['P2021', 'P2022', 'TableDoesNotExist', 'ColumnNotFound', '42P01', '42703', '1146', '1054']),
   unreachable: new Set([
