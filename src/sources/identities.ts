@@ -2,7 +2,7 @@ import type { EventIdentity } from '../event-identity.js'
 import type { WebhookDelivery } from '../webhook-delivery.js'
 
 /** Stands where an ID should be: the check that every identity goes through refuses it, and says of which source. */
-export const MISSING_ID = undefined as never
+const MISSING_ID = undefined as never
 
 /** The ID in a header. */
 export function headerId(delivery: WebhookDelivery, name: string): string {
