@@ -1,0 +1,45 @@
+// Installs the packed library into applications that are no part of this project, and has each run the contract.
+//   npm run test:package                       all of them
+//   npm run test:package -- nest11 fastify     those whose name has one of these words
+//   npm run test:package -- --tarball a.tgz    a package that was packed before
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { startPostgres } from '../../tools/postgres.mjs'
+import { Application } from './application.mjs'
+
+const { values, positionals: words } = parseArgs({ allowPositionals: true, options: { tarball: { type: 'string' } } })
+const cache = join(tmpdir(), 'nestjs-webhook-idempotency-applications')
+mkdirSync(cache, { recursive: true })
+
+const names = readdirSync(new URL('applications', import.meta.url))
+const chosen = words.length === 0 ? names : names.filter((name) => words.some((word) => name.includes(word)))
+if (chosen.length === 0)
+  throw new Error(`No application has one of "${words.join(' ')}" in its name: ${names.join(', ')}.`)
+
+const tarball = values.tarball ?? pack(join(cache, 'package.tgz'))
+const postgres = await startPostgres({ durable: false })
+/** @type {string[]} */
+const failed = []
+try {
+  for (const name of chosen) {
+    const started = performance.now()
+    const passed = await new Application(name, cache).passes(tarball, postgres)
+    if (!passed) failed.push(name)
+    console.log(`${passed ? 'ok' : 'FAILED'} ${name} (${((performance.now() - started) / 1000).toFixed(0)} s)`)
+  }
+} finally {
+  await postgres.stop()
+}
+console.log(`\n${chosen.length - failed.length} passed, ${failed.length} failed`)
+process.exitCode = failed.length > 0 ? 1 : 0
+
+/** @param {string} file */
+function pack(file) {
+  const root = fileURLToPath(new URL('../..', import.meta.url))
+  execFileSync(process.execPath, ['tools/pack.mjs', file], { cwd: root, stdio: 'inherit' })
+  return file
+}
