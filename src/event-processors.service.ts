@@ -46,7 +46,7 @@ export class EventProcessors {
 
   /** Only now, not while providers are made: a token may belong to a module that is not initialised yet. */
   private clientOf(prisma: PrismaClientLike | InjectionToken): PrismaClientLike {
-    if (typeof prisma === 'object' && '$transaction' in prisma) return prisma
+    if (typeof prisma === 'object') return prisma
     try {
       return this.moduleRef.get<PrismaClientLike>(prisma, { strict: false })
     } catch (cause) {
