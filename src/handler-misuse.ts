@@ -1,9 +1,30 @@
 import { ConfigurationError, UnsupportedReplyError } from './errors.js'
-import { NEXT_ARGUMENT, RESPONSE_ARGUMENT, ROUTE_ARGUMENTS, SERVER_SENT_EVENTS } from './nest-metadata.js'
+import {
+  MESSAGE_PATTERN,
+  NEXT_ARGUMENT,
+  RESPONSE_ARGUMENT,
+  ROUTE_ARGUMENTS,
+  ROUTE_PATH,
+  SERVER_SENT_EVENTS,
+} from './nest-metadata.js'
 
 interface Controller {
   name: string
   prototype: object
+}
+
+/**
+ * Refuses methods to which no delivery comes over HTTP.
+ *
+ * @throws {ConfigurationError} with the method's name and the remedy
+ */
+export function assertRoute(controller: Controller, method: string): void {
+  const handler = (controller.prototype as Record<string, object>)[method]!
+  if (Reflect.hasMetadata(ROUTE_PATH, handler) && !Reflect.hasMetadata(MESSAGE_PATTERN, handler)) return
+  throw new ConfigurationError(
+    `${controller.name}.${method} has @IdempotentWebhook(), but is not a route of HTTP alone. Add @Post() to it; for the ` +
+      `messages of a broker call WebhookIdempotencyService.process() in a method of their own.`,
+  )
 }
 
 /**

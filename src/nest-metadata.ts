@@ -1,6 +1,8 @@
 // Nest keeps these keys in an internal module that moved between its versions 11 and 12; the keys themselves did not change.
 // https://github.com/nestjs/nest/blob/master/packages/common/constants.ts
 
+export const ROUTE_PATH = 'path'
+export const MESSAGE_PATTERN = 'microservices:pattern'
 export const HTTP_CODE = '__httpCode__'
 export const ROUTE_ARGUMENTS = '__routeArguments__'
 export const SERVER_SENT_EVENTS = '__sse__'
