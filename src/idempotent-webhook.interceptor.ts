@@ -72,11 +72,13 @@ export class IdempotentWebhookInterceptor implements NestInterceptor {
   }
 
   private async callHandler(context: ExecutionContext, handler: WebhookHandler, next: CallHandler): Promise<unknown> {
-    const reply: unknown = await lastValueFrom(next.handle(), { defaultValue: undefined })
-    assertPlainReply(handler.name, reply)
-    const { headersSent, sent } = context.switchToHttp().getResponse<{ headersSent?: boolean; sent?: boolean }>()
-    if (headersSent || sent) this.log.answeredEarly(handler.name)
-    return reply
+    try {
+      const reply: unknown = await lastValueFrom(next.handle(), { defaultValue: undefined })
+      assertPlainReply(handler.name, reply)
+      return reply
+    } finally {
+      if (isAnswered(context)) this.log.answeredEarly(handler.name)
+    }
   }
 
   private shakeHands(context: ExecutionContext, { body, contentType }: HandshakeReply): unknown {
@@ -99,7 +101,7 @@ export class IdempotentWebhookInterceptor implements NestInterceptor {
     const answer = httpAnswer(error)
     if (!answer) return error
     this.log.refused(handler.name, error as Error)
-    if (answer.getStatus() === 503) this.setHeader(context, 'Retry-After', RETRY_AFTER)
+    if (answer.getStatus() === 503 && !isAnswered(context)) this.setHeader(context, 'Retry-After', RETRY_AFTER)
     return answer
   }
 
@@ -110,4 +112,10 @@ export class IdempotentWebhookInterceptor implements NestInterceptor {
 
 function requestOf(context: ExecutionContext): unknown {
   return context.switchToHttp().getRequest()
+}
+
+/** On Express and Fastify. */
+function isAnswered(context: ExecutionContext): boolean {
+  const { headersSent, sent } = context.switchToHttp().getResponse<{ headersSent?: boolean; sent?: boolean }>()
+  return headersSent === true || sent === true
 }
