@@ -8,6 +8,7 @@ import { kindOf } from './prisma-errors.js'
 import type { ProcessedEventsStore } from './processed-events.store.js'
 import type { ResolvedOptions } from './resolved-options.js'
 import { RESOLVED_OPTIONS } from './resolved-options.js'
+import { WebhookIdempotencyError } from './webhook-idempotency.error.js'
 import { WebhookLog } from './webhook-log.js'
 
 /** IDs that a table must keep apart: some collations take them for equal, and short columns cut them to one. */
@@ -36,7 +37,8 @@ export class TableProbe implements OnApplicationBootstrap {
       }, this.options.transaction)
     } catch (error) {
       if (error instanceof ProbeEnded) return
-      if (kindOf(error) !== 'unreachable') throw error
+      if (error instanceof WebhookIdempotencyError) throw error
+      if (kindOf(error) === 'other') throw this.unfit('refuse events', lastLineOf(error), error)
       this.log.notProbed(error)
     }
   }
@@ -56,11 +58,12 @@ export class TableProbe implements OnApplicationBootstrap {
     if (await claims(tx, store, first)) throw this.unfit('process events twice', 'it takes an event that it has')
   }
 
-  private unfit(consequence: string, found: string): Error {
+  private unfit(consequence: string, found: string, cause?: unknown): Error {
     return new ConfigurationError(
       `The table of the model "${this.options.model}" would ${consequence}: ${found}. Its only unique key must be ` +
         `(source, event_id), with columns and collations as in nestjs-webhook-idempotency/prisma/models/. ` +
         `Compare its constraints and indexes with those, and mend it with a migration.`,
+      { cause },
     )
   }
 }
@@ -74,4 +77,12 @@ class ProbeEnded extends Error {}
 
 function abridge(id: string): string {
   return id.length > 20 ? `${id.slice(0, 10)}…${id.slice(-1)}` : id
+}
+
+/** Prisma puts what happened on the last line of its messages. */
+function lastLineOf(error: unknown): string {
+  return String((error as Error)?.message ?? error)
+    .trim()
+    .split('\n')
+    .at(-1)!
 }
