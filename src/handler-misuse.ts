@@ -3,6 +3,7 @@ import {
   MESSAGE_PATTERN,
   NEXT_ARGUMENT,
   RESPONSE_ARGUMENT,
+  RESPONSE_PASSTHROUGH,
   ROUTE_ARGUMENTS,
   ROUTE_PATH,
   SERVER_SENT_EVENTS,
@@ -36,22 +37,7 @@ export function assertRoute(controller: Controller, method: string): void {
 export function assertAnswersAfterCommit(controller: Controller, method: string): void {
   const name = `${controller.name}.${method}`
   const handler = (controller.prototype as Record<string, object>)[method]!
-  const routeArguments: Record<string, { data?: { passthrough?: boolean } }> =
-    Reflect.getMetadata(ROUTE_ARGUMENTS, controller, method) ?? {}
-  for (const [key, { data }] of Object.entries(routeArguments)) {
-    const [type] = key.split(':')
-    if (type === RESPONSE_ARGUMENT && !data?.passthrough) {
-      throw new ConfigurationError(
-        `${name} takes @Res() without passthrough, so Nest leaves the answer to it: it would leave before COMMIT, and ` +
-          `duplicates would never be answered. Write @Res({ passthrough: true }), or return the body.`,
-      )
-    }
-    if (type === NEXT_ARGUMENT) {
-      throw new ConfigurationError(
-        `${name} takes @Next(), so Nest leaves the answer to it: duplicates would never be answered. Return the body instead.`,
-      )
-    }
-  }
+  if (!Reflect.getMetadata(RESPONSE_PASSTHROUGH, controller, method)) assertNoResponse(controller, method, name)
   if (Reflect.getMetadata(SERVER_SENT_EVENTS, handler)) {
     throw new ConfigurationError(
       `${name} is an @Sse() stream, which is answered before COMMIT. Use @Post() and return a plain body.`,
@@ -62,6 +48,24 @@ export function assertAnswersAfterCommit(controller: Controller, method: string)
     throw new ConfigurationError(
       `${name} returns a StreamableFile, which cannot be repeated for duplicates. Return a plain body.`,
     )
+  }
+}
+
+function assertNoResponse(controller: Controller, method: string, name: string): void {
+  const routeArguments: object = Reflect.getMetadata(ROUTE_ARGUMENTS, controller, method) ?? {}
+  for (const key of Object.keys(routeArguments)) {
+    const [type] = key.split(':')
+    if (type === RESPONSE_ARGUMENT) {
+      throw new ConfigurationError(
+        `${name} takes @Res() without passthrough, so Nest leaves the answer to it: it would leave before COMMIT, and ` +
+          `duplicates would never be answered. Write @Res({ passthrough: true }), or return the body.`,
+      )
+    }
+    if (type === NEXT_ARGUMENT) {
+      throw new ConfigurationError(
+        `${name} takes @Next(), so Nest leaves the answer to it: duplicates would never be answered. Return the body instead.`,
+      )
+    }
   }
 }
 

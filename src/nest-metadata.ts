@@ -5,6 +5,7 @@ export const ROUTE_PATH = 'path'
 export const MESSAGE_PATTERN = 'microservices:pattern'
 export const HTTP_CODE = '__httpCode__'
 export const ROUTE_ARGUMENTS = '__routeArguments__'
+export const RESPONSE_PASSTHROUGH = '__responsePassthrough__'
 export const SERVER_SENT_EVENTS = '__sse__'
 
 /** `RouteParamtypes.RESPONSE` and `RouteParamtypes.NEXT`, as the keys of route arguments begin. */
