@@ -10,7 +10,7 @@ import pg from 'pg'
 import { startPostgres } from '../tools/postgres.mjs'
 
 const OWNER = `
-  import { startPostgres } from '${pathToFileURL(resolve('tools/postgres.mjs'))}'
+  import { startPostgres } from '${pathToFileURL(resolve('tools/postgres.mjs')).href}'
   const { url } = await startPostgres({ durable: false })
   console.log(url)
   setInterval(() => undefined, 60_000)

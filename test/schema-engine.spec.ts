@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { appendFile, cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import pg from 'pg'
 
 const REPOSITORY = resolve()
@@ -15,6 +15,9 @@ const CONFIG = `export default {
   migrations: { path: 'prisma/migrations' },
   datasource: { url: process.env.DATABASE_URL },
 }`
+
+// Each run of the command line starts Node several times over.
+jest.setTimeout(120_000)
 
 interface Run {
   exitCode: number
@@ -41,7 +44,9 @@ describe("the schema engine, through Prisma's command line", () => {
   afterEach(async () => {
     await rm(project, { recursive: true })
     await admin.query(`DROP DATABASE IF EXISTS "${database}" WITH (FORCE)`)
-    await expect(shadowDatabases()).resolves.toEqual([])
+    const leaked = await shadowDatabases()
+    await dropAll(leaked)
+    expect(leaked).toEqual([])
   })
 
   afterAll(() => admin.end())
@@ -222,6 +227,10 @@ describe("the schema engine, through Prisma's command line", () => {
   async function shadowDatabases(): Promise<string[]> {
     const { rows } = await admin.query(`SELECT datname FROM pg_database WHERE datname LIKE 'prisma_migrate_shadow%'`)
     return rows.map((row) => row.datname)
+  }
+
+  async function dropAll(databases: string[]): Promise<void> {
+    for (const name of databases) await admin.query(`DROP DATABASE "${name}" WITH (FORCE)`)
   }
 
   async function tables(): Promise<string[]> {

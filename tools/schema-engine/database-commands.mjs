@@ -21,7 +21,8 @@ const UNREACHABLE = new Set(['ECONNREFUSED', 'ECONNRESET', 'EAI_AGAIN', 'EHOSTUN
 export async function runDatabaseCommand(name = '', url) {
   try {
     const command = commands[name]
-    if (!command) throw new Error(`The schema engine has no command "${name}". Use one of ${Object.keys(commands)}.`)
+    if (!command)
+      throw new Error(`The schema engine has no command "${name}". Use one of ${Object.keys(commands).join(', ')}.`)
     await command(parsePostgresUrl(url))
     return 0
   } catch (error) {
