@@ -11,6 +11,8 @@ import { RESOLVED_OPTIONS } from './resolved-options.js'
 import { Telemetry } from './telemetry.service.js'
 import { WebhookLog } from './webhook-log.js'
 
+export const EVENT_PROCESSORS = Symbol.for('nestjs-webhook-idempotency:event-processors')
+
 /** One processor for each Prisma client in use. */
 @Injectable()
 export class EventProcessors {

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common'
 import { DiscoveryModule } from '@nestjs/core'
-import { EventProcessors } from './event-processors.service.js'
+import { EVENT_PROCESSORS, EventProcessors } from './event-processors.service.js'
 import { EVENTS_IN_FLIGHT, EventsInFlight } from './events-in-flight.service.js'
 import { RESOLVED_OPTIONS, resolveOptions } from './resolved-options.js'
 import { RetentionService } from './retention.service.js'
@@ -30,6 +30,7 @@ import { WEBHOOK_LOG, WebhookLog } from './webhook-log.js'
     TableProbe,
     RetentionService,
     WebhookIdempotencyService,
+    { provide: EVENT_PROCESSORS, useExisting: EventProcessors },
     { provide: WEBHOOK_LOG, useExisting: WebhookLog },
     { provide: EVENTS_IN_FLIGHT, useExisting: EventsInFlight },
     { provide: WEBHOOK_HANDLERS, useExisting: WebhookHandlers },

@@ -3,7 +3,8 @@ import { ConfigurationError, TooManyEventsError } from './errors.js'
 import type { EventIdentity, WebhookEvent } from './event-identity.js'
 import { checkId, checkSource, toEvent } from './event-identity.js'
 import type { EventProcessor } from './event-processor.js'
-import { EventProcessors } from './event-processors.service.js'
+import type { EventProcessors } from './event-processors.service.js'
+import { EVENT_PROCESSORS } from './event-processors.service.js'
 import { onePerProcess } from './one-per-process.js'
 import type { Outcome } from './outcome.js'
 import type { ResolvedOptions } from './resolved-options.js'
@@ -11,7 +12,8 @@ import { RESOLVED_OPTIONS } from './resolved-options.js'
 import { prune } from './retention.service.js'
 import type { WebhookContext } from './webhook-context.js'
 import { activeEvent } from './webhook-context.js'
-import { WebhookHandlers } from './webhook-handlers.service.js'
+import type { WebhookHandlers } from './webhook-handlers.service.js'
+import { WEBHOOK_HANDLERS } from './webhook-handlers.service.js'
 
 /** An event that comes by another way than HTTP: a retry job, a queue. */
 export interface ProcessedIdentity extends EventIdentity {
@@ -24,8 +26,8 @@ export interface ProcessedIdentity extends EventIdentity {
 class WebhookIdempotencyService {
   constructor(
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
-    @Inject(EventProcessors) private readonly processors: EventProcessors,
-    @Inject(WebhookHandlers) private readonly handlers: WebhookHandlers,
+    @Inject(EVENT_PROCESSORS) private readonly processors: EventProcessors,
+    @Inject(WEBHOOK_HANDLERS) private readonly handlers: WebhookHandlers,
   ) {}
 
   /** The context of the event that the calling code handles, or `undefined` when it handles none. */
