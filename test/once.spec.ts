@@ -115,12 +115,15 @@ describe('an event that is delivered again', () => {
     expect(await claim()).toEqual(claimed)
   })
 
+  // Of five at a time: more sockets would only measure the machine.
   it('is handled once when 50 deliveries of each of 20 events arrive at once at two instances', async () => {
     const ids = Array.from({ length: 20 }, (_, index) => `evt_storm_${index}`)
-    const deliveries = ids.flatMap((id) => Array.from({ length: 25 }, () => [id, id]).flat())
-    const answers = await Promise.all(
-      deliveries.map((id, index) => (index % 2 === 0 ? first : second).deliver('/corvel', { id })),
-    )
+    const answers: Answer[] = []
+    for (let index = 0; index < ids.length; index += 5) {
+      const deliveries = Array.from({ length: 25 }, () => ids.slice(index, index + 5)).flat()
+      const deliverTo = ({ deliver }: RunningApplication) => deliveries.map((id) => deliver('/corvel', { id }))
+      answers.push(...(await Promise.all([...deliverTo(first), ...deliverTo(second)])))
+    }
     expect(tally(answers.map(({ status }) => status))).toEqual({ 200: 1000 })
     expect(tally(answers.map(({ body }) => body.outcome))).toEqual({ processed: 20, duplicate: 980 })
     expect(ids.map(timesHandled)).toEqual(ids.map(() => 1))
