@@ -27,9 +27,11 @@ export async function perform(
   config: BillingConfig,
 ): Promise<Performance> {
   const over = new AbortController()
-  const stage = new Stage(replicas, ledger, config, AbortSignal.any([over.signal, AbortSignal.timeout(SCENE_TIMEOUT)]))
+  const bound = setTimeout(() => over.abort(new Error(`it took more than ${SCENE_TIMEOUT} ms`)), SCENE_TIMEOUT)
+  const stage = new Stage(replicas, ledger, config, over.signal)
   await ledger.openAccount(stage.account)
   const faults = await play(scene, stage)
+  clearTimeout(bound)
   over.abort()
   const answers = countAnswers(stage.deliveries)
   const due = eventsDue(stage.deliveries)

@@ -36,20 +36,12 @@ export const scenes: Scene[] = [
   },
   {
     title: 'the first fails while 9 wait, one takes over',
-    async play(stage) {
-      const event = stage.invoicePaid()
-      const hold = stage.holdNext(0)
-      const first = stage.deliver(event, { to: 0 })
-      await Promise.race([hold.reached, first])
-      const allWait = stage.waiting([4, 5])
-      const others = Promise.all([
-        together(4, () => stage.deliver(event, { to: 0 })),
-        together(5, () => stage.deliver(event, { to: 1 })),
-      ])
-      await Promise.race([allWait, others])
-      hold.letFail()
-      await Promise.all([allWait, first, others])
-    },
+    play: (stage) => failWhileOthersWait(stage, [9]),
+    expect: { answers: { '500': 1, processed: 1, duplicate: 8 }, credited: 1 },
+  },
+  {
+    title: 'the same, but 5 of the 9 at another instance',
+    play: (stage) => failWhileOthersWait(stage, [4, 5]),
     expect: { answers: { '500': 1, processed: 1, duplicate: 8 }, credited: 1 },
   },
   {
@@ -83,6 +75,19 @@ export const scenes: Scene[] = [
     expect: { answers: { '400': 1 }, credited: 0 },
   },
 ]
+
+/** @param counts - how many deliveries wait at which instance; the first one is at instance 0 */
+async function failWhileOthersWait(stage: Stage, counts: readonly number[]): Promise<void> {
+  const event = stage.invoicePaid()
+  const hold = stage.holdNext(0)
+  const first = stage.deliver(event, { to: 0 })
+  await Promise.race([hold.reached, first])
+  const allWait = stage.waiting(counts)
+  const others = Promise.all(counts.map((count, to) => together(count, () => stage.deliver(event, { to }))))
+  await Promise.race([allWait, others])
+  hold.letFail()
+  await Promise.all([allWait, first, others])
+}
 
 function together(count: number, deliver: () => Promise<void>): Promise<unknown> {
   return Promise.all(Array.from({ length: count }, deliver))

@@ -68,11 +68,11 @@ export class Stage {
     return this.replicas[replica]!.credits.holdNext()
   }
 
-  /** Resolves when so many further deliveries wait, in memory and in the database. */
+  /** Resolves when so many further deliveries wait at each replica: at the first one in memory, at others in the database. */
   async waiting(counts: readonly number[]): Promise<void> {
-    await Promise.all(this.replicas.map(({ arrivals }, index) => arrivals.next(counts[index] ?? 0)))
+    await Promise.all(counts.map((count, index) => this.replicas[index]!.arrivals.next(count)))
     await setImmediate() // from its arrival to its place in the queue a delivery meets nothing but promises
-    await this.ledger.blocked(this.signal)
+    if (counts.length > 1) await this.ledger.blocked(this.signal)
   }
 
   /** Delivers something, and notes which events must have their effect now and what the answer was. */
