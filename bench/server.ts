@@ -6,7 +6,7 @@ import { subjects } from './subjects/catalog.js'
 
 const config = JSON.parse(process.argv[2] ?? '') as ApplicationConfig
 const { moduleOf } = await subjects[config.subject].load()
-const app = await NestFactory.create(moduleOf(config), { logger: ['fatal', 'error', 'warn'] })
+const app = await NestFactory.create(moduleOf(config), { logger: ['fatal'] })
 await app.listen(0, '127.0.0.1')
 
 const answers: { [Ask in Question['ask']]: (question: Extract<Question, { ask: Ask }>) => unknown } = {
