@@ -42,8 +42,21 @@ export class EventsInFlight implements OnModuleDestroy {
     return work
   }
 
-  /** Resolves when nothing is in progress any more, or at the bound. */
-  async idle(): Promise<void> {
+  /** Resolves when nothing is in progress any more, or at the bound; a shutdown has one bound, however many wait for it. */
+  idle(): Promise<void> {
+    return this.draining ?? this.untilIdle()
+  }
+
+  /** Takes no new deliveries and waits for those in progress. */
+  drain(): Promise<void> {
+    return (this.draining ??= this.untilIdle())
+  }
+
+  onModuleDestroy(): Promise<void> {
+    return this.drain()
+  }
+
+  private async untilIdle(): Promise<void> {
     const bound = new AbortController()
     const tooLong = sleep(this.bound, true, { signal: bound.signal }).catch(() => false)
     while (this.inFlight.size > 0) {
@@ -53,14 +66,5 @@ export class EventsInFlight implements OnModuleDestroy {
       }
     }
     bound.abort()
-  }
-
-  /** Takes no new deliveries and waits for those in progress. */
-  drain(): Promise<void> {
-    return (this.draining ??= this.idle())
-  }
-
-  onModuleDestroy(): Promise<void> {
-    return this.drain()
   }
 }
