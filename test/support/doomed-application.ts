@@ -1,4 +1,5 @@
-// An application in a process of its own, so that a test can kill it; see doomed-process.ts.
+// An application in a process of its own, so that a test can end it; see doomed-process.ts.
+import { once } from 'node:events'
 import { Body, Controller, Module, Post } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { PrismaPg } from '@prisma/adapter-pg'
@@ -19,7 +20,7 @@ class Corvel {
   async invoicePaid(@Body() event: CreditEvent, @WebhookTransaction() tx: Tx) {
     await credit(tx, event)
     tell({ written: event.id })
-    if (process.env.STAYS_IN_HANDLER) await new Promise<never>(() => {})
+    if (process.env.STAYS_IN_HANDLER) await once(process, 'message')
   }
 }
 
@@ -32,5 +33,6 @@ const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: proc
 class Application {}
 
 const app = await NestFactory.create(Application, { logger: false })
+app.enableShutdownHooks()
 await app.listen(0, '127.0.0.1')
 tell({ listening: await app.getUrl() })

@@ -6,13 +6,17 @@ import { deliver } from './application.js'
 import type { TestDatabase } from './database.js'
 import type { Message } from './doomed-application.js'
 
-/** An application that the test can kill. */
+/** An application that the test can end. */
 export interface DoomedProcess {
   deliver(event: { id: string }): Promise<Answer>
   /** Resolves when the handler has written the effects of an event, before COMMIT. */
   written(id: string): Promise<void>
   /** Ends it as the kernel would, out of memory: nothing of it runs any more. */
   kill(): Promise<void>
+  /** Asks it to end, as a deployment would; resolves with its exit code or the signal that ended it. */
+  terminate(): Promise<number | NodeJS.Signals>
+  /** Lets handlers go on that stay. */
+  letHandlersEnd(): void
 }
 
 export async function startDoomedProcess(
@@ -41,6 +45,12 @@ export async function startDoomedProcess(
       child.kill('SIGKILL')
       await exited
     },
+    async terminate() {
+      child.kill('SIGTERM')
+      const [code, signal] = await exited
+      return code ?? signal
+    },
+    letHandlersEnd: () => void child.send('go on'),
   }
 }
 
