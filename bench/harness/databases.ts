@@ -45,7 +45,7 @@ export class Databases {
     urlOf: (database: string) => string,
     stop: () => Promise<void>,
   ): Promise<Databases> {
-    const admin = new pg.Pool({ connectionString: url, max: 2 })
+    const admin = poolOf(url)
     const databases = new Databases(admin, urlOf, stop)
     try {
       await admin.query(`DROP DATABASE IF EXISTS ${TEMPLATE} WITH (FORCE)`)
@@ -88,8 +88,7 @@ export class Database {
   private readonly pool: pg.Pool
 
   constructor(readonly url: string) {
-    // Sessions of others end with their database, which is no reason to end this process.
-    this.pool = new pg.Pool({ connectionString: url, max: 1 }).on('error', () => {})
+    this.pool = poolOf(url)
   }
 
   async query<Row extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]> {
@@ -109,6 +108,11 @@ export class Database {
   close(): Promise<void> {
     return this.pool.end()
   }
+}
+
+/** An idle session may be told that its server stops before it has ended by itself. */
+function poolOf(url: string): pg.Pool {
+  return new pg.Pool({ connectionString: url, max: 1 }).on('error', () => {})
 }
 
 async function migrate(url: string): Promise<void> {
