@@ -15,16 +15,16 @@ interface Controller {
 }
 
 /**
- * Refuses methods to which no delivery comes over HTTP.
+ * Refuses methods to which no delivery comes.
  *
  * @throws {ConfigurationError} with the method's name and the remedy
  */
-export function assertRoute(controller: Controller, method: string): void {
+export function assertReceives(controller: Controller, method: string): void {
   const handler = (controller.prototype as Record<string, object>)[method]!
-  if (Reflect.hasMetadata(ROUTE_PATH, handler) && !Reflect.hasMetadata(MESSAGE_PATTERN, handler)) return
+  if (Reflect.hasMetadata(ROUTE_PATH, handler) || Reflect.hasMetadata(MESSAGE_PATTERN, handler)) return
   throw new ConfigurationError(
-    `${controller.name}.${method} has @IdempotentWebhook(), but is not a route of HTTP alone. Add @Post() to it; for the ` +
-      `messages of a broker call WebhookIdempotencyService.process() in a method of their own.`,
+    `${controller.name}.${method} has @IdempotentWebhook(), but receives nothing. Add @Post() to it, or @EventPattern() for ` +
+      `the messages of a broker.`,
   )
 }
 

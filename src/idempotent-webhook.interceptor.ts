@@ -14,13 +14,13 @@ import { RESOLVED_OPTIONS } from './resolved-options.js'
 import type { HandshakeReply } from './sources/webhook-source.js'
 import type { WebhookContext } from './webhook-context.js'
 import { activeEvent, runWithEvent } from './webhook-context.js'
-import { readDelivery } from './webhook-delivery.js'
+import { isHttp, readDelivery } from './webhook-delivery.js'
 import type { WebhookHandler, WebhookHandlers } from './webhook-handlers.service.js'
 import { WEBHOOK_HANDLERS } from './webhook-handlers.service.js'
 import type { WebhookLog } from './webhook-log.js'
 import { WEBHOOK_LOG } from './webhook-log.js'
 
-/** The way of a delivery over HTTP: handshake, or identify, process, reply. */
+/** The way of a delivery: handshake, or identify, process, reply. A message of a broker gets no answer, but its error. */
 @Injectable()
 export class IdempotentWebhookInterceptor implements NestInterceptor {
   constructor(
@@ -39,10 +39,10 @@ export class IdempotentWebhookInterceptor implements NestInterceptor {
     if (handshake) return of(this.shakeHands(context, handshake))
     try {
       const events = deliveredEvents(handler.source, delivery, this.options.maxEvents)
-      if (events.length === 0) return of({ outcome: 'duplicate' })
+      if (events.length === 0) return of(handler.source.duplicateReply)
       const outcome = await handler.processor.process(events, (event) => this.apply(context, handler, next, event), {
         transaction: handler.transaction,
-        request: requestOf(context),
+        request: context.getArgs(),
       })
       return of(this.replyTo(handler, outcome))
     } catch (error) {
@@ -57,7 +57,7 @@ export class IdempotentWebhookInterceptor implements NestInterceptor {
 
   /** The inner one of two interceptors on a method would wait for the claim that the outer one has made. */
   private isBoundTwice(context: ExecutionContext): boolean {
-    return activeEvent()?.request === requestOf(context)
+    return activeEvent()?.request === context.getArgs()
   }
 
   private async apply(
@@ -101,6 +101,7 @@ export class IdempotentWebhookInterceptor implements NestInterceptor {
     const answer = httpAnswer(error)
     if (!answer) return error
     this.log.refused(handler.name, error as Error)
+    if (!isHttp(context)) return error
     if (answer.getStatus() === 503 && !isAnswered(context)) this.setHeader(context, 'Retry-After', RETRY_AFTER)
     return answer
   }
@@ -110,12 +111,9 @@ export class IdempotentWebhookInterceptor implements NestInterceptor {
   }
 }
 
-function requestOf(context: ExecutionContext): unknown {
-  return context.switchToHttp().getRequest()
-}
-
 /** On Express and Fastify. */
 function isAnswered(context: ExecutionContext): boolean {
+  if (!isHttp(context)) return false
   const { headersSent, sent } = context.switchToHttp().getResponse<{ headersSent?: boolean; sent?: boolean }>()
   return headersSent === true || sent === true
 }

@@ -9,10 +9,10 @@ export interface DeliveryHeaders {
   get(name: string): string | undefined
 }
 
-/** One HTTP request as a source or an `id` function sees it. */
+/** One HTTP request, or one message of a broker, as a source or an `id` function sees it. */
 export interface WebhookDelivery<Body = any> {
   readonly headers: DeliveryHeaders
-  /** The parsed body; `undefined` when no parser took it. */
+  /** The parsed body, `undefined` when no parser took it; of a message its data. */
   readonly body: Body
   /** The bytes as sent; there when the application was created with `rawBody: true`. */
   readonly rawBody?: Buffer
@@ -25,8 +25,14 @@ interface IncomingRequest {
   rawBody?: Buffer
 }
 
-/** Reads the delivery out of the request of an HTTP context, on Express and Fastify alike. */
+/** Whether it came over HTTP; otherwise it is a message of a microservice. */
+export function isHttp(context: ExecutionContext): boolean {
+  return context.getType() === 'http'
+}
+
+/** Reads the delivery out of the request, on Express and Fastify alike, or out of the message. */
 export function readDelivery(context: ExecutionContext): WebhookDelivery {
+  if (!isHttp(context)) return { headers: headersOf({}), body: context.switchToRpc().getData(), context }
   const request = context.switchToHttp().getRequest<IncomingRequest>()
   const parsed = Buffer.isBuffer(request.body) ? parseJson(request.body) : request.body
   const rawBody = request.rawBody ?? (Buffer.isBuffer(request.body) ? request.body : undefined)

@@ -4,7 +4,7 @@ import { DiscoveryService, MetadataScanner } from '@nestjs/core'
 import { ConfigurationError } from './errors.js'
 import type { EventProcessor } from './event-processor.js'
 import { EventProcessors } from './event-processors.service.js'
-import { assertAnswersAfterCommit, assertRoute } from './handler-misuse.js'
+import { assertAnswersAfterCommit, assertReceives } from './handler-misuse.js'
 import type { HandlerSource } from './handler-source.js'
 import { sourceOfHandler } from './handler-source.js'
 import type { HandlerMetadata } from './idempotent-webhook.decorator.js'
@@ -85,7 +85,7 @@ export class WebhookHandlers implements OnModuleInit {
     const method = controller.prototype[key]!
     const metadata: HandlerMetadata = Reflect.getMetadata(HANDLER_METADATA, method)
     const name = `${controller.name}.${key}`
-    assertRoute(controller, key)
+    assertReceives(controller, key)
     assertAnswersAfterCommit(controller, key)
     const source = sourceOfHandler(metadata, this.options.sources, name)
     this.assertOnlyHandlerOf(source, name)
