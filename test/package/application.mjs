@@ -1,10 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-
-/** @import { Postgres } from '../../tools/postgres.mjs' */
 
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 const SCHEMA_ENGINE = fileURLToPath(new URL('../../tools/schema-engine.mjs', import.meta.url))
@@ -16,7 +14,8 @@ const LIBRARY = 'node_modules/nestjs-webhook-idempotency'
 export class Application {
   #source
   #directory
-  #environment = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: SCHEMA_ENGINE, PRISMA_HIDE_UPDATE_MESSAGE: '1' }
+  /** @type {NodeJS.ProcessEnv} */
+  #environment = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: SCHEMA_ENGINE }
 
   /**
    * @param {string} name
@@ -31,16 +30,15 @@ export class Application {
 
   /**
    * @param {string} tarball
-   * @param {Postgres} postgres
+   * @param {string} url of an empty database
    */
-  async passes(tarball, postgres) {
-    const database = `package_${randomUUID()}`
-    this.#environment = { ...this.#environment, DATABASE_URL: postgres.urlOf(database) }
+  passes(tarball, url) {
+    this.#environment.DATABASE_URL = url
     return (
       this.#install() &&
       this.#installLibrary(tarball) &&
       this.#copySources() &&
-      ['generate', 'push', 'test'].every((script) => this.#npm('run', '--silent', script))
+      ['generate', 'migrate', 'test'].every((script) => this.#npm('run', '--silent', script))
     )
   }
 
@@ -77,7 +75,9 @@ export class Application {
 
   /** @param {string[]} args */
   #npm(...args) {
-    const { status } = spawnSync('npm', args, { cwd: this.#directory, env: this.#environment, stdio: 'inherit' })
+    const options = { cwd: this.#directory, env: this.#environment, encoding: /** @type {const} */ ('utf8') }
+    const { status, stdout, stderr } = spawnSync('npm', args, options)
+    if (status !== 0 || args.includes('test')) process.stdout.write(stdout + stderr) // jest reports to stderr
     return status === 0
   }
 }

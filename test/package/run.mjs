@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import pg from 'pg'
 import { startPostgres } from '../../tools/postgres.mjs'
 import { Application } from './application.mjs'
 
@@ -27,7 +28,8 @@ const failed = []
 try {
   for (const name of chosen) {
     const started = performance.now()
-    const passed = await new Application(name, cache).passes(tarball, postgres)
+    console.log(`\n== ${name}`)
+    const passed = new Application(name, cache).passes(tarball, await createDatabase(postgres, name))
     if (!passed) failed.push(name)
     console.log(`${passed ? 'ok' : 'FAILED'} ${name} (${((performance.now() - started) / 1000).toFixed(0)} s)`)
   }
@@ -36,6 +38,18 @@ try {
 }
 console.log(`\n${chosen.length - failed.length} passed, ${failed.length} failed`)
 process.exitCode = failed.length > 0 ? 1 : 0
+
+/**
+ * @param {import('../../tools/postgres.mjs').Postgres} postgres
+ * @param {string} name
+ */
+async function createDatabase(postgres, name) {
+  const client = new pg.Client(postgres.url)
+  await client.connect()
+  await client.query(`CREATE DATABASE ${pg.escapeIdentifier(name)}`)
+  await client.end()
+  return postgres.urlOf(name)
+}
 
 /** @param {string} file */
 function pack(file) {

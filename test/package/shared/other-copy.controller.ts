@@ -4,7 +4,7 @@ import type { CreditEvent } from './credits.js'
 import { credit } from './credits.js'
 import type { Transaction } from './prisma.service.js'
 
-type Library = typeof import('nestjs-webhook-idempotency')
+export type Library = typeof import('nestjs-webhook-idempotency')
 
 /** What a package brings that was built for the other module format: its decorators and classes are not the application's. */
 export function otherCopyController(library: Library): Type {

@@ -1,0 +1,31 @@
+import { createRequire } from 'node:module'
+import { after, before, test } from 'node:test'
+import { NestFactory } from '@nestjs/core'
+import { FastifyAdapter } from '@nestjs/platform-fastify'
+import type { NestFastifyApplication } from '@nestjs/platform-fastify'
+import { AppModule } from './app.module.js'
+import { otherCopyController } from './other-copy.controller.js'
+
+const require = createRequire(import.meta.url)
+const { contract } = require('../contract/contract.cjs')
+
+contract({
+  test,
+  before,
+  after,
+  async start(options: Parameters<typeof AppModule.with>[0]) {
+    const app = await NestFactory.create<NestFastifyApplication>(AppModule.with(options), new FastifyAdapter(), {
+      rawBody: true,
+      logger: false,
+    })
+    await app.listen(0, '127.0.0.1')
+    return { url: await app.getUrl(), close: () => app.close() }
+  },
+  async otherCopy({ secret }: { secret: string }) {
+    const { github } = require('nestjs-webhook-idempotency/sources')
+    return {
+      controllers: [otherCopyController(require('nestjs-webhook-idempotency'))],
+      otherSource: github({ secret }),
+    }
+  },
+})
