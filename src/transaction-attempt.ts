@@ -100,7 +100,7 @@ export class TransactionAttempt<Value> {
 
   private async claim(tx: any): Promise<WebhookEvent[]> {
     const bound = Math.min(this.options.claimTimeout, this.timeout)
-    this.deadline.move(bound, () => new EventInProgressError(this.source, bound))
+    this.deadline.move(bound, () => new EventInProgressError(this.source, Math.round(bound)))
     this.step = 'claim'
     return this.store.claim(tx, this.events)
   }
