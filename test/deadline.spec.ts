@@ -92,12 +92,12 @@ describe('the deadline of an event', () => {
         ended.open()
         return { late: true }
       },
-      { timeout: 300 },
+      { timeout: 400 },
     )
     const answer = await timed(deliver('endless'))
     expect(answer).toMatchObject({ status: 503, body: { error: 'EVENT_TIMEOUT' } })
     expect(answer.headers.get('retry-after')).toBe('5')
-    expect(answer.ms).toBeLessThan(300 + 500)
+    expect(answer.ms).toBeLessThan(400 + 500)
     const [{ tx, context }] = results as [(typeof results)[0]]
     expect(context.signal.reason).toBeInstanceOf(EventTimeoutError)
     expect(() => context.afterCommit(() => {})).toThrow(TransactionClosedError)
@@ -120,12 +120,12 @@ describe('the deadline of an event', () => {
         async (tx) => {
           await tx.account.update({ where: { id: 'acme' }, data: { credits: 1 } })
         },
-        { timeout: 200 },
+        { timeout: 400 },
       )
       await other.query(`BEGIN; SELECT FROM accounts WHERE id = 'acme' FOR UPDATE`)
       const answer = await timed(deliver('locked'))
       expect(answer).toMatchObject({ status: 503, body: { error: 'EVENT_TIMEOUT' } })
-      expect(answer.ms).toBeLessThan(200 + 500)
+      expect(answer.ms).toBeLessThan(400 + 500)
       await other.query('ROLLBACK')
       await noTransactionLeft()
       expect(await recordsOf(database, 'locked')).toEqual(NEVER)
@@ -134,8 +134,8 @@ describe('the deadline of an event', () => {
   })
 
   it.each([
-    ['waitTimeout', 150, 5_000],
-    ['the timeout', 5_000, 150],
+    ['waitTimeout', 400, 5_000],
+    ['the timeout', 5_000, 400],
   ])('holds for a claim that another process holds, at %s', async (_, waitTimeout, timeout) => {
     const id = `claimed elsewhere ${waitTimeout}`
     await withSession(database, async (other) => {
@@ -147,7 +147,7 @@ describe('the deadline of an event', () => {
       const answer = await delivery
       expect(answer).toMatchObject({ status: 503, body: { error: 'EVENT_IN_PROGRESS' } })
       expect(answer.headers.get('retry-after')).toBe('5')
-      expect(answer.ms).toBeLessThan(150 + 500)
+      expect(answer.ms).toBeLessThan(400 + 500)
       await other.query('ROLLBACK')
       await noTransactionLeft()
       expect(await deliver(id)).toMatchObject({ status: 200, body: { outcome: 'processed' } })
@@ -160,10 +160,10 @@ describe('the deadline of an event', () => {
     await start(
       async (tx, event) => {
         await credit(tx, event)
-        const end = performance.now() + 300
+        const end = performance.now() + 500
         while (isBlocking && performance.now() < end);
       },
-      { timeout: 200 },
+      { timeout: 400 },
     )
     expect(await deliver('blocking')).toMatchObject({ status: 503, body: { error: 'EVENT_TIMEOUT' } })
     expect(await recordsOf(database, 'blocking')).toEqual(NEVER)
@@ -184,7 +184,7 @@ describe('the deadline of an event', () => {
         })
         await nested.finally(() => ended.open())
       },
-      { timeout: 200 },
+      { timeout: 400 },
     )
     expect(await deliver('nested')).toMatchObject({ status: 503 })
     held.open()
@@ -208,7 +208,7 @@ describe('the deadline of an event', () => {
       return held.opened
     }
     prisma = prismaThatAsks(database, holdStatement, { application_name: 'deliveries' })
-    await start((tx, event) => credit(tx, event), { timeout: 200 })
+    await start((tx, event) => credit(tx, event), { timeout: 400 })
     isCold = false
     const delivery = deliver(id)
     await dispatched.opened
@@ -222,13 +222,13 @@ describe('the deadline of an event', () => {
   // prisma/prisma#29952: a timeout during COMMIT.
   it('gives up waiting for COMMIT, and says that only the next delivery knows the outcome', async () => {
     const commit = await holdCommitOf(database, 'slow commit')
-    await start((tx, event) => credit(tx, event), { timeout: 300 })
+    await start((tx, event) => credit(tx, event), { timeout: 400 })
     const delivery = timed(deliver('slow commit'))
     await commit.reached()
     const answer = await delivery
     expect(answer).toMatchObject({ status: 503, body: { error: 'EVENT_TIMEOUT' } })
     expect(answer.body.message).toContain('did not answer COMMIT')
-    expect(answer.ms).toBeLessThan(300 + 2_000 + 500)
+    expect(answer.ms).toBeLessThan(400 + 2_000 + 500)
     const duplicate = deliver('slow commit')
     await commit.release()
     expect(await duplicate).toMatchObject({ status: 200, body: { outcome: 'duplicate' } })
@@ -238,7 +238,7 @@ describe('the deadline of an event', () => {
   it('bounds the wait for a connection too, and the handler is not called then', async () => {
     const handled: string[] = []
     prisma = database.prisma({ max: 1 })
-    await start((_tx, { id }) => void handled.push(id), { maxWait: 200 })
+    await start((_tx, { id }) => void handled.push(id), { maxWait: 400 })
     const held = new Latch()
     const entered = new Latch()
     const other = prisma.$transaction(() => (entered.open(), held.opened))
@@ -246,7 +246,7 @@ describe('the deadline of an event', () => {
     const answer = await timed(deliver('no connection'))
     expect(answer).toMatchObject({ status: 503, body: { error: 'TRANSACTION_NOT_STARTED' } })
     expect(answer.headers.get('retry-after')).toBe('5')
-    expect(answer.ms).toBeLessThan(200 + 500)
+    expect(answer.ms).toBeLessThan(400 + 500)
     held.open()
     await other
     expect(await deliver('no connection')).toMatchObject({ status: 200, body: { outcome: 'processed' } })
@@ -256,11 +256,11 @@ describe('the deadline of an event', () => {
   // prisma/prisma#12277, cobuildwithus/murph#1454
   it('names the base client as the likely cause when the handler has not used its tx', async () => {
     prisma = database.prisma({ max: 1 })
-    await start((_tx, event) => credit(prisma, event), { timeout: 200 })
+    await start((_tx, event) => credit(prisma, event), { timeout: 400 })
     const answer = await timed(deliver('base client'))
     expect(answer).toMatchObject({ status: 503, body: { error: 'EVENT_TIMEOUT' } })
     expect(answer.body.message).toContain('if it uses the base client instead')
     expect(running.log.at('warn').join()).toContain('if it uses the base client instead')
-    expect(answer.ms).toBeLessThan(200 + 500)
+    expect(answer.ms).toBeLessThan(400 + 500)
   })
 })

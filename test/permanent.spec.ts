@@ -79,10 +79,10 @@ describe('an event that its handler rejects for good', () => {
   it('is claimed even if the handler took longer than a delivery would wait', async () => {
     await start(
       async (tx) => {
-        await tx.$executeRaw`SELECT pg_sleep(0.15)`
+        await tx.$executeRaw`SELECT pg_sleep(0.4)`
         throw new PermanentWebhookError(REASON)
       },
-      { waitTimeout: 100 },
+      { waitTimeout: 300 },
     )
     expect(await deliver('slow')).toMatchObject({ status: 200, body: { outcome: 'rejected' } })
     expect(await recordsOf(database, 'slow')).toEqual(CLAIM_ONLY)
