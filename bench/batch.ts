@@ -1,5 +1,4 @@
-import type { BenchEvent } from './harness/bench-event.js'
-import { newBatch, newEvent } from './harness/bench-event.js'
+import { newBatch, newDelivery } from './harness/bench-event.js'
 import type { Contestant } from './harness/contestants.js'
 import { startContestants } from './harness/contestants.js'
 import { Databases } from './harness/databases.js'
@@ -73,7 +72,7 @@ try {
 function waysOf(contestant: Contestant): Way[] {
   const { url } = contestant.application
   const single = (connections: number) => async () => {
-    await deliverTimes({ url, path: '/events', connections, next: () => withId(newEvent()) }, events)
+    await deliverTimes({ url, path: '/events', connections, next: newDelivery }, events)
   }
   const whole = (path: '/batches' | '/batches/each') => async () => {
     await deliverTimes({ url, path, connections: 1, next: () => ({ body: newBatch(events), id: '' }) }, 1)
@@ -86,10 +85,6 @@ function waysOf(contestant: Contestant): Way[] {
   // Its handler runs one statement for each event, where the others run one for all.
   const each = { title: 'one batch, each: true', contestant, deliver: whole('/batches/each') }
   return contestant.name === 'ours' ? [...ways, each] : ways
-}
-
-function withId(body: BenchEvent) {
-  return { body, id: body.id }
 }
 
 async function timeOf(way: Way): Promise<number> {

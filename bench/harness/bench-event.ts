@@ -25,3 +25,9 @@ export function newEvent(holdMs?: number): BenchEvent {
 export function newBatch(size: number): BenchBatch {
   return { events: Array.from({ length: size }, () => newEvent()) }
 }
+
+/** A delivery of an event that nobody has seen. */
+export function newDelivery(): { body: BenchEvent; id: string } {
+  const body = newEvent()
+  return { body, id: body.id }
+}

@@ -1,5 +1,5 @@
 import type { BenchEvent } from '../harness/bench-event.js'
-import { newBatch, newEvent } from '../harness/bench-event.js'
+import { newBatch, newDelivery, newEvent } from '../harness/bench-event.js'
 import type { Contestant } from '../harness/contestants.js'
 import { deliverFor, deliverTimes, deliverUntilStopped } from '../harness/load.js'
 import type { Scene } from './scene.js'
@@ -15,7 +15,8 @@ export function distinct(connections: number): Scene {
     unit: 'deliveries',
     weight: 1,
     suits: () => true,
-    run: ({ application: { url } }, seconds) => deliverFor({ url, path: '/events', connections, next: fresh }, seconds),
+    run: ({ application: { url } }, seconds) =>
+      deliverFor({ url, path: '/events', connections, next: newDelivery }, seconds),
   }
 }
 
@@ -49,7 +50,7 @@ export function storm(): Scene {
     suits: () => true,
     async run({ application: { url } }, seconds) {
       const raging = deliverUntilStopped({ url, path: '/events', connections: STORM.connections, next: copies() })
-      const result = await deliverFor({ url, path: '/events', connections: UNRELATED, next: fresh }, seconds)
+      const result = await deliverFor({ url, path: '/events', connections: UNRELATED, next: newDelivery }, seconds)
       const stormy = await raging.stop()
       return {
         ...result,
@@ -71,11 +72,6 @@ export function batches(connections: number): Scene {
       return deliverFor({ url, path: '/batches', connections, next }, seconds)
     },
   }
-}
-
-function fresh() {
-  const body = newEvent()
-  return { body, id: body.id }
 }
 
 function endless(events: readonly BenchEvent[]) {
