@@ -3,57 +3,65 @@ import { keyOf } from './event-key.js'
 import type { ClaimRow, ProcessedEventDelegate } from './prisma-client-like.js'
 import { kindOf } from './prisma-errors.js'
 
-/** How the columns of the key are written in a database. */
-export type EncodeKey = (text: string) => string | Uint8Array
-
 /**
  * Inserts the claims of events in the order given; waits while another transaction holds one of them.
  *
+ * @param tx - the transaction client
  * @returns the keys of those that were not claimed before, as `keyOf` makes them
  */
-export type ClaimStrategy = (
-  claims: ProcessedEventDelegate,
-  events: readonly WebhookEvent[],
-  encode: EncodeKey,
-) => Promise<Iterable<string>>
+export type ClaimStrategy = (tx: any, events: readonly WebhookEvent[]) => Promise<Iterable<string>>
+
+/** The model of the claims, as a strategy writes it. */
+export interface ClaimModel {
+  /** Its name on the client. */
+  name: string
+  /** How the columns of the key are written. */
+  encodeKey: (text: string) => string | Uint8Array
+}
 
 /**
  * For databases in which a unique violation would abort the transaction: `INSERT … ON CONFLICT DO NOTHING`, which answers
  * how many rows, or which, are new.
  */
-export const insertOrNothing: ClaimStrategy = async (claims, events, encode) => {
-  const data = events.map((event) => rowOf(event, encode))
-  if (events.length === 1) {
-    const { count } = await claims.createMany({ data, skipDuplicates: true })
-    return count === 1 ? events.map(keyOf) : []
+export function insertOrNothing(model: ClaimModel): ClaimStrategy {
+  return async (tx, events) => {
+    const claims: ProcessedEventDelegate = tx[model.name]
+    const data = events.map((event) => rowOf(event, model))
+    if (events.length === 1) {
+      const { count } = await claims.createMany({ data, skipDuplicates: true })
+      return count === 1 ? events.map(keyOf) : []
+    }
+    const select = { source: true, eventId: true } as const
+    const created = await claims.createManyAndReturn({ data, skipDuplicates: true, select })
+    return created.map(({ source, eventId }) => keyOf({ source: String(source), id: String(eventId) }))
   }
-  const select = { source: true, eventId: true } as const
-  const created = await claims.createManyAndReturn({ data, skipDuplicates: true, select })
-  return created.map(({ source, eventId }) => keyOf({ source: String(source), id: String(eventId) }))
 }
 
 /**
  * For databases in which a unique violation leaves the transaction usable. On MySQL `skipDuplicates` would be INSERT IGNORE,
  * which answers "duplicate" for whatever else is wrong with a row; SQLite has none.
  */
-export const insertOrUniqueViolation: ClaimStrategy = async (claims, events, encode) => {
-  const insert = async (some: readonly WebhookEvent[]): Promise<boolean> => {
-    try {
-      await claims.createMany({ data: some.map((event) => rowOf(event, encode)) })
-      return true
-    } catch (error) {
-      if (kindOf(error) === 'uniqueViolation') return false
-      throw error
+export function insertOrUniqueViolation(model: ClaimModel): ClaimStrategy {
+  return async (tx, events) => {
+    const claims: ProcessedEventDelegate = tx[model.name]
+    const insert = async (some: readonly WebhookEvent[]): Promise<boolean> => {
+      try {
+        await claims.createMany({ data: some.map((event) => rowOf(event, model)) })
+        return true
+      } catch (error) {
+        if (kindOf(error) === 'uniqueViolation') return false
+        throw error
+      }
     }
+    // All new is what is usual, and one statement; the database undoes the whole statement if one of them is not.
+    if (await insert(events)) return events.map(keyOf)
+    if (events.length === 1) return []
+    const claimed: string[] = []
+    for (const event of events) if (await insert([event])) claimed.push(keyOf(event))
+    return claimed
   }
-  // All new is what is usual, and one statement; the database undoes the whole statement if one of them is not.
-  if (await insert(events)) return events.map(keyOf)
-  if (events.length === 1) return []
-  const claimed: string[] = []
-  for (const event of events) if (await insert([event])) claimed.push(keyOf(event))
-  return claimed
 }
 
-function rowOf({ source, id, type }: WebhookEvent, encode: EncodeKey): ClaimRow {
-  return { source: encode(source), eventId: encode(id), eventType: type }
+function rowOf({ source, id, type }: WebhookEvent, { encodeKey }: ClaimModel): ClaimRow {
+  return { source: encodeKey(source), eventId: encodeKey(id), eventType: type }
 }

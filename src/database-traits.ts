@@ -1,4 +1,4 @@
-import type { ClaimStrategy, EncodeKey } from './claim.strategy.js'
+import type { ClaimModel, ClaimStrategy } from './claim.strategy.js'
 import { insertOrNothing, insertOrUniqueViolation } from './claim.strategy.js'
 import { ConfigurationError } from './errors.js'
 import type { PrismaClientLike } from './prisma-client-like.js'
@@ -6,21 +6,24 @@ import type { Provider } from './webhook-idempotency-options.js'
 
 /** In what the supported databases differ. */
 export interface DatabaseTraits {
-  claim: ClaimStrategy
+  claim: (model: ClaimModel) => ClaimStrategy
+  /** Whether it understands the statements of the option `claim: 'sql'`. */
+  sqlClaim: boolean
   /** Text columns of MySQL compare by a collation, which takes different IDs for equal; its bytes do not. */
-  encodeKey: EncodeKey
+  encodeKey: ClaimModel['encodeKey']
   /** Whether a write conflict ends the whole transaction on the server, so that later statements would commit alone. */
   conflictEndsTransaction: boolean
   /** What asks for the clock that stamps the claims; none where that is the application's. */
   clock?: string
 }
 
-const asText: EncodeKey = (text) => text
-const asBytes: EncodeKey = (text) => new TextEncoder().encode(text)
+const asText = (text: string) => text
+const asBytes = (text: string) => new TextEncoder().encode(text)
 const clock = 'SELECT CURRENT_TIMESTAMP AS now'
 
 const postgres: DatabaseTraits = {
   claim: insertOrNothing,
+  sqlClaim: true,
   encodeKey: asText,
   conflictEndsTransaction: false,
   clock,
@@ -29,8 +32,8 @@ const postgres: DatabaseTraits = {
 const TRAITS: Record<Provider, DatabaseTraits> = {
   postgresql: postgres,
   cockroachdb: postgres,
-  mysql: { claim: insertOrUniqueViolation, encodeKey: asBytes, conflictEndsTransaction: true, clock },
-  sqlite: { claim: insertOrUniqueViolation, encodeKey: asText, conflictEndsTransaction: false },
+  mysql: { claim: insertOrUniqueViolation, sqlClaim: false, encodeKey: asBytes, conflictEndsTransaction: true, clock },
+  sqlite: { claim: insertOrUniqueViolation, sqlClaim: false, encodeKey: asText, conflictEndsTransaction: false },
 }
 
 /**

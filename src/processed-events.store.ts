@@ -1,3 +1,4 @@
+import type { ClaimStrategy } from './claim.strategy.js'
 import { ConfigurationError, MissingTableError } from './errors.js'
 import type { WebhookEvent } from './event-identity.js'
 import type { EventKey } from './event-key.js'
@@ -7,16 +8,18 @@ import type { DatabaseTraits } from './database-traits.js'
 import { traitsOf } from './database-traits.js'
 import { kindOf } from './prisma-errors.js'
 import type { ResolvedOptions } from './resolved-options.js'
+import { insertOrNothingBySql } from './sql-claim.strategy.js'
 
 /** The table of claims; the only place that knows its model. */
 export class ProcessedEventsStore {
   readonly traits: DatabaseTraits
   private readonly model: string
+  private readonly insert: ClaimStrategy
 
   /** @throws {ConfigurationError | MissingTableError} when the client cannot hold claims */
   constructor(
     private readonly client: PrismaClientLike,
-    { model, provider }: Pick<ResolvedOptions, 'model' | 'provider'>,
+    { model, provider, claim }: Pick<ResolvedOptions, 'model' | 'provider' | 'claim'>,
   ) {
     this.model = model
     if (typeof client?.$transaction !== 'function') {
@@ -29,6 +32,11 @@ export class ProcessedEventsStore {
       throw new MissingTableError(model, `The Prisma client has no model "${model}"`)
     }
     this.traits = traitsOf(client, provider)
+    if (claim === 'sql' && !this.traits.sqlClaim) {
+      throw new ConfigurationError(`The option claim is 'sql', which is for PostgreSQL only. Leave it out.`)
+    }
+    const { encodeKey } = this.traits
+    this.insert = claim === 'sql' ? insertOrNothingBySql(client, model) : this.traits.claim({ name: model, encodeKey })
   }
 
   async transaction<Value>(work: (tx: any) => Promise<Value>, options: TransactionOptions): Promise<Value> {
@@ -43,9 +51,8 @@ export class ProcessedEventsStore {
    * @throws {MissingTableError} when the table is not there; anything else as Prisma throws it
    */
   async claim(tx: unknown, events: readonly WebhookEvent[]): Promise<WebhookEvent[]> {
-    const { claim, encodeKey } = this.traits
     try {
-      const claimed = new Set(await claim(this.delegate(tx), inKeyOrder(events), encodeKey))
+      const claimed = new Set(await this.insert(tx, inKeyOrder(events)))
       return events.filter((event) => claimed.has(keyOf(event)))
     } catch (error) {
       throw this.explain(error)

@@ -28,11 +28,12 @@ export function resolveOptions(given: WebhookIdempotencyOptions): ResolvedOption
         'such as { prisma: PrismaService }.',
     )
   }
-  const { sources = {}, model = 'processedEvent', probe = true, provider } = given
+  const { sources = {}, model = 'processedEvent', claim = 'createMany', probe = true, provider } = given
   return {
     prisma: given.prisma,
     sources,
     model,
+    claim: oneOf('claim', claim, ['createMany', 'sql']),
     probe,
     provider,
     transaction: resolveTransaction({ timeout: 5000, maxWait: 2000 }, given.transaction),
@@ -80,4 +81,9 @@ function positive(option: string, value: number, max: number): number {
 function wholeNumber(option: string, value: number, min: number): number {
   if (Number.isSafeInteger(value) && value >= min) return value
   throw new ConfigurationError(`The option ${option} is ${String(value)}. Give a whole number of ${min} or more.`)
+}
+
+function oneOf<Value extends string>(option: string, value: Value, known: readonly Value[]): Value {
+  if (known.includes(value)) return value
+  throw new ConfigurationError(`The option ${option} is ${String(value)}. Give one of ${known.join(', ')}.`)
 }

@@ -47,6 +47,12 @@ export interface WebhookIdempotencyOptions {
    */
   provider?: Provider
   /**
+   * How claims are inserted: by Prisma's `createMany`, or, on PostgreSQL, by an SQL statement of the same effect, which takes
+   * less CPU time. The statement is not seen by query extensions of the model.
+   * @default 'createMany'
+   */
+  claim?: 'createMany' | 'sql'
+  /**
    * Checks at start-up, in one transaction that is rolled back, that the table keeps different events apart.
    * @default true
    */

@@ -57,6 +57,7 @@ beforeAll(async () => {
   await prisma.account.create({ data: { id: 'batches' } })
   const counted = countTransactions(prisma)
   transactions = counted
+  // Two instances that claim in the two ways there are: they meet in the table.
   // A deadlock among claims is to show, not to be tried again.
   first = await startApplication({
     controllers: [BatchController],
@@ -64,7 +65,7 @@ beforeAll(async () => {
   })
   second = await startApplication({
     controllers: [BatchController],
-    options: { prisma: database.prisma(), claimRetries: 0 },
+    options: { prisma: database.prisma(), claimRetries: 0, claim: 'sql' },
   })
 })
 

@@ -9,7 +9,13 @@ import { serversOf } from './test-databases.js'
 
 type Tx = Pick<Client, 'account' | 'credit' | '$executeRawUnsafe' | '$queryRawUnsafe'>
 
-describe.each(serversOf())('$name', ({ provider, create }) => {
+/** PostgreSQL is asked in both ways that the option `claim` has. */
+const subjects = serversOf().flatMap((server) => [
+  { ...server, claim: 'createMany' as const },
+  ...(server.provider === 'postgresql' ? [{ ...server, claim: 'sql' as const }] : []),
+])
+
+describe.each(subjects)('$name, claim by $claim', ({ provider, create, claim }) => {
   let database: TestDatabase
   let prisma: Client
   let first: Instance
@@ -31,7 +37,7 @@ describe.each(serversOf())('$name', ({ provider, create }) => {
 
   /** One replica of an application, with a pool of its own. */
   async function start(options: Partial<WebhookIdempotencyOptions> = {}): Promise<Instance> {
-    const application = await startApplication({ options: { prisma: database.prisma(), ...options } })
+    const application = await startApplication({ options: { prisma: database.prisma(), claim, ...options } })
     return new Instance(application)
   }
 
@@ -172,7 +178,7 @@ describe.each(serversOf())('$name', ({ provider, create }) => {
   it('takes no other failure of the insert for a duplicate', async () => {
     const strict = await create()
     const table = provider === 'mysql' ? '`processed_events`' : '"processed_events"'
-    const instance = new Instance(await startApplication({ options: { prisma: strict.prisma(), probe: false } }))
+    const instance = new Instance(await startApplication({ options: { prisma: strict.prisma(), claim, probe: false } }))
     try {
       if (provider === 'sqlite') {
         await strict.execute(
