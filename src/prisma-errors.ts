@@ -21,10 +21,20 @@ const KINDS: Record<Exclude<DatabaseErrorKind, 'other'>, ReadonlySet<string>> = 
     'ECONNRESET',
     'ENOTFOUND',
     'ETIMEDOUT',
+    '08000',
+    '08001',
+    '08003',
+    '08004',
+    '08006',
+    '57P01',
+    '57P02',
     '57P03',
     '53300',
   ]),
 }
+
+/** What `pg` says of a connection that has gone: these errors have no code. */
+const CONNECTION_GONE = /^(Connection terminated|Client .* is not queryable$)/
 
 /**
  * Says what a database error means.
@@ -38,7 +48,7 @@ export function kindOf(error: unknown): DatabaseErrorKind {
   for (const [kind, known] of Object.entries(KINDS)) {
     if (codes.some((code) => known.has(code))) return kind as DatabaseErrorKind
   }
-  return 'other'
+  return CONNECTION_GONE.test((error as Error | undefined)?.message ?? '') ? 'unreachable' : 'other'
 }
 
 interface ErrorShape {

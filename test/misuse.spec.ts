@@ -444,4 +444,14 @@ describe('the probe of the table at start-up', () => {
       body: { error: 'TRANSACTION_NOT_STARTED' },
     })
   })
+
+  // Found by test/chaos: a process that starts while the database restarts must not take the table for the reason.
+  it('lets an application start whose connection is killed during the probe, and says so', async () => {
+    const { log } = await startWith([
+      `CREATE FUNCTION kill_session() RETURNS trigger LANGUAGE plpgsql
+       AS 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END'`,
+      'CREATE TRIGGER kill_session BEFORE INSERT ON processed_events FOR EACH ROW EXECUTE FUNCTION kill_session()',
+    ])
+    expect(log.at('warn')).toEqual([expect.stringMatching(/the table was not checked at start-up/)])
+  })
 })
