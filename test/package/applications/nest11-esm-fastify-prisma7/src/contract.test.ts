@@ -17,6 +17,7 @@ contract({
     const app = await NestFactory.create<NestFastifyApplication>(AppModule.with(options), new FastifyAdapter(), {
       rawBody: true,
       logger: false,
+      abortOnError: false,
     })
     await app.listen(0, '127.0.0.1')
     return { url: await app.getUrl(), close: () => app.close() }

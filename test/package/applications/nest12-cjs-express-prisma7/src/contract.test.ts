@@ -11,7 +11,7 @@ contract({
   before,
   after,
   async start(options: Parameters<typeof AppModule.with>[0]) {
-    const app = await NestFactory.create(AppModule.with(options), { rawBody: true, logger: false })
+    const app = await NestFactory.create(AppModule.with(options), { rawBody: true, logger: false, abortOnError: false })
     await app.listen(0, '127.0.0.1')
     return { url: await app.getUrl(), close: () => app.close() }
   },
