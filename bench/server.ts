@@ -1,3 +1,4 @@
+import { Session } from 'node:inspector/promises'
 import type { AddressInfo } from 'node:net'
 import { NestFactory } from '@nestjs/core'
 import { WebhookIdempotencyService } from 'nestjs-webhook-idempotency'
@@ -8,6 +9,8 @@ const config = JSON.parse(process.argv[2] ?? '') as ApplicationConfig
 const { moduleOf } = await subjects[config.subject].load()
 const app = await NestFactory.create(moduleOf(config), { logger: ['fatal'] })
 await app.listen(0, '127.0.0.1')
+
+const profiler = new Session()
 
 const answers: { [Ask in Question['ask']]: (question: Extract<Question, { ask: Ask }>) => unknown } = {
   usage() {
@@ -20,6 +23,17 @@ const answers: { [Ask in Question['ask']]: (question: Extract<Question, { ask: A
   },
   prune({ olderThan }) {
     return app.get(WebhookIdempotencyService).prune({ olderThan: new Date(olderThan) })
+  },
+  async startProfile() {
+    profiler.connect()
+    await profiler.post('Profiler.enable')
+    await profiler.post('Profiler.setSamplingInterval', { interval: 200 })
+    await profiler.post('Profiler.start')
+  },
+  async stopProfile() {
+    const { profile } = await profiler.post('Profiler.stop')
+    profiler.disconnect()
+    return profile
   },
   async stop() {
     await app.close()

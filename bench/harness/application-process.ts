@@ -3,6 +3,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { SubjectName } from '../subjects/catalog.js'
+import type { Profile } from './cpu-profile.js'
 
 /** What an application is told when it starts. */
 export interface ApplicationConfig {
@@ -14,7 +15,12 @@ export interface ApplicationConfig {
 
 /** What an application can be asked. */
 export type Question =
-  { ask: 'usage' } | { ask: 'collectGarbage' } | { ask: 'prune'; olderThan: string } | { ask: 'stop' }
+  | { ask: 'usage' }
+  | { ask: 'collectGarbage' }
+  | { ask: 'prune'; olderThan: string }
+  | { ask: 'startProfile' }
+  | { ask: 'stopProfile' }
+  | { ask: 'stop' }
 
 /** What a process has used since its start, in µs, and holds, in bytes. */
 export interface Usage {
@@ -52,6 +58,14 @@ export class ApplicationProcess {
   /** @returns how many claims were deleted */
   prune(olderThan: Date): Promise<number> {
     return this.ask({ ask: 'prune', olderThan: olderThan.toISOString() })
+  }
+
+  startProfile(): Promise<void> {
+    return this.ask({ ask: 'startProfile' })
+  }
+
+  stopProfile(): Promise<Profile> {
+    return this.ask({ ask: 'stopProfile' })
   }
 
   async stop(): Promise<void> {

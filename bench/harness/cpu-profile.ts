@@ -1,4 +1,4 @@
-/** What `node --cpu-prof` writes. */
+/** As V8's profiler gives it. */
 export interface Profile {
   nodes: ProfileNode[]
   samples: number[]
@@ -20,18 +20,19 @@ export interface TimeOfFunction extends TimeOfOwner {
 }
 
 /** Whose code was running: a package, this library, or the engine. */
-export function timeByOwner(profile: Profile): TimeOfOwner[] {
+export function timeByOwner(profiles: readonly Profile[]): TimeOfOwner[] {
   const times = new Map<string, number>()
-  for (const { callFrame, microseconds } of ownTimes(profile)) {
+  for (const { callFrame, microseconds } of profiles.flatMap(ownTimes)) {
     const owner = ownerOf(callFrame)
     if (owner !== IDLE) times.set(owner, (times.get(owner) ?? 0) + microseconds)
   }
-  return [...times].map(([owner, microseconds]) => ({ owner, microseconds })).toSorted(byTime)
+  const owners = [...times].map(([owner, microseconds]) => ({ owner, microseconds }))
+  return owners.filter(({ microseconds }) => microseconds > 0).toSorted(byTime)
 }
 
-export function hottestFunctions(profile: Profile, count: number): TimeOfFunction[] {
+export function hottestFunctions(profiles: readonly Profile[]): TimeOfFunction[] {
   const times = new Map<string, TimeOfFunction>()
-  for (const { callFrame, microseconds } of ownTimes(profile)) {
+  for (const { callFrame, microseconds } of profiles.flatMap(ownTimes)) {
     const owner = ownerOf(callFrame)
     if (owner === IDLE) continue
     const { functionName, url, lineNumber } = callFrame
@@ -39,7 +40,7 @@ export function hottestFunctions(profile: Profile, count: number): TimeOfFunctio
     const time = times.get(`${owner} ${name}`) ?? { name, owner, microseconds: 0 }
     times.set(`${owner} ${name}`, { ...time, microseconds: time.microseconds + microseconds })
   }
-  return [...times.values()].toSorted(byTime).slice(0, count)
+  return [...times.values()].toSorted(byTime)
 }
 
 const IDLE = '(idle)'

@@ -7,18 +7,18 @@ const PAUSE = 25
 
 /** Looks at the database's own list until it is told to stop; the most connections that were in a long transaction at once. */
 export function watchLongTransactions(database: Database): { stop(): Promise<number> } {
-  let stopped = false
+  const stopped = new AbortController()
   const watching = watch()
   return {
     stop() {
-      stopped = true
+      stopped.abort()
       return watching
     },
   }
 
   async function watch(): Promise<number> {
     let most = 0
-    while (!stopped) {
+    while (!stopped.signal.aborted) {
       most = Math.max(most, await longTransactions(database))
       await sleep(PAUSE)
     }
