@@ -32,6 +32,8 @@ function identify(source: HandlerSource, name: string, delivery: WebhookDelivery
   }
 }
 
+/** Where Express leaves a body that no parser took `undefined`, Fastify gives `null`, or text as it is. */
 function assertBody(name: string, { body, headers }: WebhookDelivery): void {
-  if (body === undefined) throw new MissingBodyError(name, headers.get('content-type'))
+  if (body === undefined || body === null || typeof body === 'string')
+    throw new MissingBodyError(name, headers.get('content-type'))
 }

@@ -265,7 +265,7 @@ describe('@Res({ passthrough: true })', () => {
   ])('is an error in the log when the handler answers by it and %s', async (ending, records, end) => {
     const id = `early and ${ending}`
     const { deliver, log } = await startWith((response) => {
-      response.status(202).json({ early: true })
+      response.status(202).send({ early: true })
       end()
     })
     expect(await deliver(CORVEL, { id })).toMatchObject({ status: 202, body: { early: true } })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { WebhookDelivery, WebhookIdempotencyOptions } from '../../src/index.js'
 import { IdempotentWebhook, WebhookContext } from '../../src/index.js'
 import { stripe } from '../../src/sources/index.js'
-import { startApplication } from '../support/application.js'
+import { onFastify, startApplication } from '../support/application.js'
 import type { TestDatabase } from '../support/database.js'
 import { createDatabase } from '../support/database.js'
 import { openAccount } from '../support/ledger.js'
@@ -99,7 +99,10 @@ describe('a source with a signature', () => {
     try {
       const { body, headers } = sender.firstDelivery()
       const ofAnotherType = { ...headers, 'Content-Type': 'application/vnd.stripe+json' }
-      expect(await application.deliver('/stripe', body, ofAnotherType)).toMatchObject({ status: 500 })
+      const answer = await application.deliver('/stripe', body, ofAnotherType)
+      // Fastify refuses what it has no parser for before any guard.
+      if (onFastify) return expect(answer.status).toBe(415)
+      expect(answer.status).toBe(500)
       expect(application.log.at('error').join()).toContain(
         "useBodyParser('json', { type: 'application/vnd.stripe+json' })",
       )

@@ -1,8 +1,12 @@
 import type { AddressInfo } from 'node:net'
 import type { INestApplication, LoggerService, ModuleMetadata, Type } from '@nestjs/common'
+import type { AbstractHttpAdapter } from '@nestjs/core'
 import { Test } from '@nestjs/testing'
 import type { WebhookIdempotencyOptions } from '../../src/index.js'
 import { WebhookIdempotencyModule } from '../../src/index.js'
+
+/** The HTTP platform that the whole suite runs on: Express, or Fastify when TEST_PLATFORM says so. */
+export const onFastify = process.env.TEST_PLATFORM === 'fastify'
 
 /** The answer to one delivery. */
 export interface Answer {
@@ -44,7 +48,7 @@ export async function startApplication({
   })
     .setLogger(log)
     .compile()
-  const app = testing.createNestApplication({ rawBody, forceCloseConnections: true })
+  const app = testing.createNestApplication(await createAdapter(), { rawBody, forceCloseConnections: true })
   configure?.(app)
   try {
     await app.listen(0, '127.0.0.1')
@@ -61,6 +65,15 @@ export async function startApplication({
     deliver: (path, body, headers) => deliver(`${url}${path}`, body, headers),
     close: () => app.close(),
   }
+}
+
+async function createAdapter(): Promise<AbstractHttpAdapter> {
+  if (onFastify) {
+    const { FastifyAdapter } = await import('@nestjs/platform-fastify')
+    return new FastifyAdapter({ bodyLimit: 1_000_000, forceCloseConnections: true })
+  }
+  const { ExpressAdapter } = await import('@nestjs/platform-express')
+  return new ExpressAdapter()
 }
 
 /** Delivers over a real socket: strings and bytes as they are, everything else as JSON. */
