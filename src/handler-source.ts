@@ -1,6 +1,6 @@
 import { ConfigurationError } from './errors.js'
 import type { EventIdentity } from './event-identity.js'
-import type { HandlerMetadata, IdempotentWebhookOptions } from './idempotent-webhook.decorator.js'
+import type { HandlerMetadata, IdempotentWebhookOptions } from './idempotent-webhook-options.js'
 import type { WebhookSource } from './sources/webhook-source.js'
 import type { WebhookDelivery } from './webhook-delivery.js'
 

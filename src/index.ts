@@ -1,5 +1,5 @@
 export { IdempotentWebhook } from './idempotent-webhook.decorator.js'
-export type { IdempotentWebhookOptions } from './idempotent-webhook.decorator.js'
+export type { IdempotentWebhookOptions } from './idempotent-webhook-options.js'
 export { IdempotentWebhookInterceptor } from './idempotent-webhook.interceptor.js'
 export { WebhookIdempotencyModule } from './webhook-idempotency.module.js'
 export type { Provider, RetentionOptions, WebhookIdempotencyOptions } from './webhook-idempotency-options.js'
