@@ -77,7 +77,8 @@ export class IdempotentWebhookInterceptor implements NestInterceptor {
       assertPlainReply(handler.name, reply)
       return reply
     } finally {
-      if (isAnswered(context)) this.log.answeredEarly(handler.name)
+      const hasTime = activeEvent()?.context.signal.aborted === false
+      if (hasTime && isAnswered(context)) this.log.answeredEarly(handler.name)
     }
   }
 

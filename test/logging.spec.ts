@@ -106,6 +106,22 @@ describe('the log', () => {
   })
 
   // LanternOps/breeze#1448, ridafkih/keeper.sh#416: network calls within the transaction.
+  it('does not blame a handler that ends after its deadline for the answer that was given for it', async () => {
+    const [late, ended] = [new Latch(), new Latch()]
+    await start(
+      async (_tx, { id }) => {
+        if (id !== 'late') return
+        await late.opened
+        setImmediate(ended.open)
+      },
+      { transaction: { timeout: 300 } },
+    )
+    expect(await deliver('late')).toMatchObject({ status: 503 })
+    late.open()
+    await ended.opened
+    expect(running.log.at('error')).toEqual([])
+  })
+
   it('warns once of a handler that held its transaction for long, and says for how long', async () => {
     await start(
       async (tx, { id }) => {
