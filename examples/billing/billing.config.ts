@@ -5,6 +5,10 @@ export interface BillingConfig {
   corvelSecret: string
   /** Shared with the partner that sells credits for us. */
   partnerSecret: string
+  /** Of the endpoint in Stripe's dashboard: `whsec_…`. */
+  stripeSecret: string
+  /** Of the webhook in GitHub's settings. */
+  githubSecret: string
 }
 
 export const BILLING_CONFIG = Symbol('BILLING_CONFIG')

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Stage } from './demo.stage.js'
 
 export interface Scene {
@@ -49,7 +50,7 @@ export const scenes: Scene[] = [
     async play(stage) {
       const event = stage.invoicePaid()
       await stage.deliver(event)
-      await stage.deliverSale({ reference: event.id })
+      await stage.deliverSales([event.id])
     },
     expect: { answers: { processed: 2 }, credited: 2 },
   },
@@ -60,6 +61,33 @@ export const scenes: Scene[] = [
       await Promise.all([stage.replay(events), deliverOneByOne(stage, events.toReversed())])
     },
     expect: { answers: { processed: 10, duplicate: 10 }, credited: 10 },
+  },
+  {
+    title: 'Stripe, signed by its own package, and its retry',
+    async play(stage) {
+      const id = `evt_${randomUUID()}`
+      await stage.deliverCheckout(id)
+      await stage.deliverCheckout(id)
+    },
+    expect: { answers: { processed: 1, duplicate: 1 }, credited: 1 },
+  },
+  {
+    title: 'a payload of GitHub, delivered twice at once',
+    async play(stage) {
+      const id = randomUUID()
+      await together(2, () => stage.deliverStar(id))
+    },
+    expect: { answers: { processed: 1, duplicate: 1 }, credited: 1 },
+  },
+  {
+    title: 'a batch of 100 events, 30 of them seen before',
+    async play(stage) {
+      const references = Array.from({ length: 100 }, () => randomUUID())
+      await stage.deliverSales(references.slice(0, 30))
+      await stage.deliverSales(references)
+      await stage.deliverSales(references.toReversed())
+    },
+    expect: { answers: { processed: 2, duplicate: 1 }, credited: 100 },
   },
   {
     title: 'a bad signature',

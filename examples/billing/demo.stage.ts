@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { createRequire } from 'node:module'
 import { setImmediate } from 'node:timers/promises'
+import Stripe from 'stripe'
 import type { BillingConfig } from './billing.config.js'
 import type { InvoicePaid } from './corvel.event.js'
 import type { Hold } from './demo.hold.js'
@@ -7,6 +9,9 @@ import type { EventKey, Ledger } from './demo.ledger.js'
 import type { Replica } from './demo.replica.js'
 import { sign } from './hmac-signature.js'
 import type { PartnerSale } from './partner.source.js'
+
+const examples: { name: string; examples: unknown[] }[] = createRequire(import.meta.url)('@octokit/webhooks-examples')
+const starPayload = examples.find(({ name }) => name === 'star')!.examples[0]
 
 /** One delivery and what became of it. */
 export interface Delivery {
@@ -52,10 +57,32 @@ export class Stage {
     return this.post('/webhooks/corvel', body, { 'corvel-signature': signature }, due, to)
   }
 
-  deliverSale(sale: Pick<PartnerSale, 'reference'>, { to }: DeliveryOptions = {}): Promise<void> {
-    const body = JSON.stringify({ ...sale, account: this.account, credits: CREDITS })
+  /** Delivers sales of the partner's as one batch. */
+  deliverSales(references: readonly string[]): Promise<void> {
+    const sales: PartnerSale[] = references.map((reference) => ({ reference, account: this.account, credits: CREDITS }))
+    const body = JSON.stringify(sales)
     const headers = { 'partner-signature': sign(this.config.partnerSecret, body) }
-    return this.post('/webhooks/partner', body, headers, [{ source: 'partner', id: sale.reference }], to)
+    const due = references.map((id) => ({ source: 'partner', id }))
+    return this.post('/webhooks/partner', body, headers, due)
+  }
+
+  /** Delivers what Stripe sends when a checkout is completed, signed by Stripe's own package. */
+  deliverCheckout(id: string): Promise<void> {
+    const object = { client_reference_id: this.account, metadata: { credits: String(CREDITS) } }
+    const body = JSON.stringify({ id, object: 'event', type: 'checkout.session.completed', data: { object } })
+    const signature = Stripe.webhooks.generateTestHeaderString({ payload: body, secret: this.config.stripeSecret })
+    return this.post('/webhooks/stripe', body, { 'stripe-signature': signature }, [{ source: 'stripe', id }])
+  }
+
+  /** Delivers what GitHub publishes as an example of a star. */
+  deliverStar(id: string): Promise<void> {
+    const body = JSON.stringify(starPayload)
+    const headers = {
+      'x-github-event': 'star',
+      'x-github-delivery': id,
+      'x-hub-signature-256': `sha256=${sign(this.config.githubSecret, body)}`,
+    }
+    return this.post(`/webhooks/github/${this.account}`, body, headers, [{ source: 'github', id }])
   }
 
   async replay(events: readonly InvoicePaid[]): Promise<void> {

@@ -25,6 +25,8 @@ async function runDemo(): Promise<boolean> {
     databaseUrl: database.url,
     corvelSecret: 'the secret of Corvel',
     partnerSecret: 'the secret of the partner',
+    stripeSecret: 'whsec_demo',
+    githubSecret: 'the secret of GitHub',
   }
   const ledger = new Ledger(database.url)
   const replicas: Replica[] = []

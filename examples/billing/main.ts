@@ -26,6 +26,8 @@ async function start(): Promise<void> {
     databaseUrl: database.url,
     corvelSecret: process.env.CORVEL_SECRET ?? randomBytes(24).toString('hex'),
     partnerSecret: process.env.PARTNER_SECRET ?? randomBytes(24).toString('hex'),
+    stripeSecret: process.env.STRIPE_SECRET ?? randomBytes(24).toString('hex'),
+    githubSecret: process.env.GITHUB_SECRET ?? randomBytes(24).toString('hex'),
   }
   try {
     stopOnSignal(await serve(config), database)

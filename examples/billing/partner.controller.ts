@@ -1,5 +1,5 @@
-import { Body, Controller, Post } from '@nestjs/common'
-import { IdempotentWebhook } from 'nestjs-webhook-idempotency'
+import { Controller, Post } from '@nestjs/common'
+import { IdempotentWebhook, WebhookContext } from 'nestjs-webhook-idempotency'
 import { CreditsService } from './credits.service.js'
 import type { PartnerSale } from './partner.source.js'
 
@@ -8,8 +8,8 @@ export class PartnerController {
   constructor(private readonly credits: CreditsService) {}
 
   @Post()
-  @IdempotentWebhook('partner') // verified and identified as partner.source.ts says
-  async creditsSold(@Body() { account, credits }: PartnerSale): Promise<void> {
-    await this.credits.add(account, credits)
+  @IdempotentWebhook({ source: 'partner', each: true }) // verified and identified as partner.source.ts says
+  async creditsSold(@WebhookContext() { event }: WebhookContext<unknown, PartnerSale>): Promise<void> {
+    await this.credits.add(event.payload.account, event.payload.credits)
   }
 }

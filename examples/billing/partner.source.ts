@@ -2,7 +2,7 @@ import type { WebhookSource } from 'nestjs-webhook-idempotency'
 import { InvalidSignatureError, MissingRawBodyError } from 'nestjs-webhook-idempotency'
 import { isSigned } from './hmac-signature.js'
 
-/** What a partner that sells our credits delivers. */
+/** What a partner that sells our credits delivers, one at a time or many. */
 export interface PartnerSale {
   reference: string
   account: string
@@ -16,6 +16,7 @@ export function partnerSource(secret: string): WebhookSource {
       if (!rawBody) throw new MissingRawBodyError(headers.get('content-type'))
       if (!isSigned(secret, rawBody, headers.get('partner-signature'))) throw new InvalidSignatureError('wrong digest')
     },
-    identify: ({ body }) => ({ id: body.reference, type: 'credits.sold' }),
+    identify: ({ body }) =>
+      [body].flat().map((sale: PartnerSale) => ({ id: sale.reference, type: 'credits.sold', payload: sale })),
   }
 }
