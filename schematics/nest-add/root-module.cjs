@@ -14,7 +14,7 @@ const LIBRARY = 'nestjs-webhook-idempotency'
 exports.addModule = (tree, sourceRoot) => {
   const sources = sourcesIn(tree.getDir(sourceRoot))
   const owner = sources.find(({ text }) => /\bWebhookIdempotencyModule\s*\.\s*forRoot/.test(text))
-  if (owner) return `${owner.path} imports WebhookIdempotencyModule already.`
+  if (owner) return `${owner.path.slice(1)} imports WebhookIdempotencyModule already.`
   const root = findRootModule(sources, sourceRoot)
   const client = findClient(sources)
   const module = new ModuleSource(root.path, root.text)
@@ -23,7 +23,7 @@ exports.addModule = (tree, sourceRoot) => {
   module.addTo('imports', `WebhookIdempotencyModule.forRoot({ prisma: ${client.name} })`)
   if (!isProvided(client.name, sources)) module.addTo('providers', client.name)
   tree.overwrite(root.path, module.text)
-  return `${root.path} imports WebhookIdempotencyModule, which finds its Prisma client by the token ${client.name}.`
+  return `${root.path.slice(1)} imports WebhookIdempotencyModule, which finds its Prisma client by the token ${client.name}.`
 }
 
 /** @typedef {{ path: string, text: string }} Source */

@@ -1,4 +1,5 @@
-// Installs the packed library into applications that are no part of this project, and has each run the contract.
+// Installs the packed library into applications that are no part of this project. Each runs the contract; those that
+// `nest new` makes get the library by `nest add`.
 //   npm run test:package                       all of them
 //   npm run test:package -- nest11 fastify     those whose name has one of these words
 //   npm run test:package -- --tarball a.tgz    a package that was packed before
@@ -10,28 +11,46 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { startPostgres } from '../../tools/postgres.mjs'
-import { Application } from './application.mjs'
+import { runApplication } from './application.mjs'
+import { runNewApplication } from './new-application.mjs'
 
 const { values, positionals: words } = parseArgs({ allowPositionals: true, options: { tarball: { type: 'string' } } })
 const cache = join(tmpdir(), 'nestjs-webhook-idempotency-applications')
 mkdirSync(cache, { recursive: true })
 
-const names = readdirSync(new URL('applications', import.meta.url))
-const chosen = words.length === 0 ? names : names.filter((name) => words.some((word) => name.includes(word)))
-if (chosen.length === 0)
-  throw new Error(`No application has one of "${words.join(' ')}" in its name: ${names.join(', ')}.`)
+/** @typedef {{ cache: string, tarball: string, url: string }} Options */
+
+/** @type {[name: string, run: (options: Options) => Promise<void>][]} */
+const applications = [
+  ...readdirSync(new URL('applications', import.meta.url)).map(
+    (name) => /** @type {const} */ ([name, (/** @type {Options} */ options) => runApplication(name, options)]),
+  ),
+  ['new-nest11', (options) => runNewApplication('new-nest11', '11.0.13', options)],
+  ['new-nest12', (options) => runNewApplication('new-nest12', '12.0.8', options)],
+]
+const chosen = applications.filter(([name]) => words.length === 0 || words.some((word) => name.includes(word)))
+if (chosen.length === 0) {
+  throw new Error(
+    `No application has "${words.join(' ')}" in its name: ${applications.map(([name]) => name).join(', ')}.`,
+  )
+}
 
 const tarball = values.tarball ?? pack(join(cache, 'package.tgz'))
 const postgres = await startPostgres({ durable: false })
 /** @type {string[]} */
 const failed = []
 try {
-  for (const name of chosen) {
+  for (const [name, run] of chosen) {
     const started = performance.now()
     console.log(`\n== ${name}`)
-    const passed = new Application(name, cache).passes(tarball, await createDatabase(postgres, name))
-    if (!passed) failed.push(name)
-    console.log(`${passed ? 'ok' : 'FAILED'} ${name} (${((performance.now() - started) / 1000).toFixed(0)} s)`)
+    const failure = await createDatabase(postgres, name)
+      .then((url) => run({ cache, tarball, url }))
+      .catch((/** @type {Error} */ error) => error)
+    if (failure) {
+      failed.push(name)
+      console.error(failure.message)
+    }
+    console.log(`${failure ? 'FAILED' : 'ok'} ${name} (${((performance.now() - started) / 1000).toFixed(0)} s)`)
   }
 } finally {
   await postgres.stop()
