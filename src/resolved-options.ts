@@ -85,5 +85,5 @@ function wholeNumber(option: string, value: number, min: number): number {
 
 function oneOf<Value extends string>(option: string, value: Value, known: readonly Value[]): Value {
   if (known.includes(value)) return value
-  throw new ConfigurationError(`The option ${option} is ${String(value)}. Give one of ${known.join(', ')}.`)
+  throw new ConfigurationError(`The option ${option} is ${value}. Give one of ${known.join(', ')}.`)
 }

@@ -81,8 +81,6 @@ function abridge(id: string): string {
 
 /** Prisma puts what happened on the last line of its messages. */
 function lastLineOf(error: unknown): string {
-  return String((error as Error)?.message ?? error)
-    .trim()
-    .split('\n')
-    .at(-1)!
+  const message = error instanceof Error ? error.message : String(error)
+  return message.trim().split('\n').at(-1)!
 }

@@ -299,7 +299,7 @@ describe('conflicts', () => {
         { handlerRetries },
       )
       const answers = await Promise.all(ids.map((id) => deliver(CORVEL, { id })))
-      return { runs, statuses: answers.map(({ status }) => status).toSorted() }
+      return { runs, statuses: answers.map(({ status }) => status).toSorted((a, b) => a - b) }
     }
 
     it('are not retried unless asked for, since a handler may do more than work with tx', async () => {

@@ -64,7 +64,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-const ask = (data: unknown) => lastValueFrom(client.send<any>('credit', data))
+const ask = (data: unknown) => lastValueFrom(client.send('credit', data))
 
 describe('a message', () => {
   it('is processed once, and answered as a duplicate then', async () => {

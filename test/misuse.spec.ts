@@ -9,7 +9,6 @@ import {
   Next,
   Post,
   Res,
-  SetMetadata,
   Sse,
   StreamableFile,
   UseInterceptors,

@@ -233,7 +233,7 @@ describe.each(subjects)('$name, claim by $claim', ({ provider, create, claim }) 
       const credited = await ids('deadlock')
       expect(credited).toHaveLength(1)
       expect(await first.credit('deadlock', credited[0]!)).toBe('duplicate')
-      const [other] = ['a', 'b'].filter((id) => id !== credited[0])
+      const other = ['a', 'b'].find((id) => id !== credited[0])
       expect(await first.credit('deadlock', other!)).toBe('processed')
     })
   }

@@ -54,7 +54,11 @@ async function createPostgres(server: string): Promise<TestDatabase> {
   const onServer = async (sql: string) => {
     const admin = new pg.Client(server)
     await admin.connect()
-    await admin.query(sql).finally(() => admin.end())
+    try {
+      await admin.query(sql)
+    } finally {
+      await admin.end()
+    }
   }
   await onServer(`CREATE DATABASE "${name}"`)
   url.pathname = name
