@@ -32,19 +32,19 @@ const RETRIED_AT = NOW - 1_000
 const PUBLIC_URL = 'https://api.example.com/webhooks'
 
 /** What the sender signs with, and what is set as the secret of the source. */
-export interface SigningKey {
+interface SigningKey {
   signing: string | KeyObject
   secret: string
 }
 
 /** What one attempt delivers, before it is signed. */
-export interface Attempt {
+interface Attempt {
   body: unknown
   headers?: Record<string, string>
 }
 
 /** How one sender behaves, made without any code of the library. */
-export interface Sender {
+interface Sender {
   name: string
   create(options: TimedSourceOptions): WebhookSource
   keys: { current: SigningKey; previous: SigningKey; foreign: SigningKey }
