@@ -109,7 +109,7 @@ it('refuses a database that cannot hold the claims', async () => {
 it('leaves a model alone that has another name for the same table, and sees through comments', async () => {
   const own = `${SCHEMA}\nmodel Claim {\n  id Int @id\n  @@map("processed_events")\n}\n`
   expect((await add({ ...PROJECT, 'prisma/schema.prisma': own })).files['prisma/schema.prisma']).toBe(own)
-  const commented = `${SCHEMA}\n// model ProcessedEvent {\n// }\n`
+  const commented = `${SCHEMA}\n// model ProcessedEvent {\n//   @@map("processed_events")\n// }\n`
   const { files } = await add({ ...PROJECT, 'prisma/schema.prisma': commented })
   expect(files['prisma/schema.prisma']).toMatch(/^model ProcessedEvent/m)
 })
