@@ -26,4 +26,6 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   testTimeout: 30_000,
+  // The tests wait for servers and sockets more than for the processor: jest's default would leave one of two cores idle.
+  maxWorkers: 2,
 }
