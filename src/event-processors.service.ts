@@ -68,9 +68,6 @@ export class EventProcessors {
   private holdDisconnect(client: PrismaClientLike & { $disconnect?: () => Promise<void> }): void {
     const disconnect = client.$disconnect
     if (typeof disconnect !== 'function') return
-    client.$disconnect = async () => {
-      await this.inFlight.idle()
-      return disconnect.call(client)
-    }
+    client.$disconnect = () => this.inFlight.disconnect(() => disconnect.call(client))
   }
 }

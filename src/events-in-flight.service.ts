@@ -13,6 +13,7 @@ export const EVENTS_IN_FLIGHT = Symbol.for('nestjs-webhook-idempotency:events-in
 export class EventsInFlight implements OnModuleDestroy {
   private readonly inFlight = new Set<Promise<unknown>>()
   private draining: Promise<void> | undefined
+  private disconnecting = 0
   /** A delivery's own bounds, one after the other, and some time for COMMIT. */
   private readonly bound: number
 
@@ -30,7 +31,7 @@ export class EventsInFlight implements OnModuleDestroy {
 
   /** @throws {ShuttingDownError} when the application has begun to shut down */
   async track<Value>(work: () => Promise<Value>): Promise<Value> {
-    if (this.isDraining) throw new ShuttingDownError()
+    if (this.isDraining || this.disconnecting > 0) throw new ShuttingDownError()
     return this.follow(work())
   }
 
@@ -42,9 +43,18 @@ export class EventsInFlight implements OnModuleDestroy {
     return work
   }
 
-  /** Resolves when nothing is in progress any more, or at the bound; a shutdown has one bound, however many wait for it. */
-  idle(): Promise<void> {
-    return this.draining ?? this.untilIdle()
+  /**
+   * Disconnects a client when nothing is in progress any more, or at the bound, and takes no new deliveries meanwhile. At
+   * shutdown Nest may ask for it before it calls our own hook; a shutdown has one bound, however many wait for it.
+   */
+  async disconnect(disconnect: () => Promise<void>): Promise<void> {
+    this.disconnecting++
+    try {
+      await (this.draining ?? this.untilIdle())
+      await disconnect()
+    } finally {
+      this.disconnecting--
+    }
   }
 
   /** Takes no new deliveries and waits for those in progress. */
