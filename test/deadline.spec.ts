@@ -67,10 +67,11 @@ describe('the deadline of an event', () => {
     return { ...(await delivery), ms: performance.now() - began }
   }
 
-  const noTransactionLeft = () =>
+  const noTransactionLeft = (bound?: number) =>
     until(
       'no transaction is open',
       async () => (await sessions(database, `application_name = 'deliveries' AND xact_start IS NOT NULL`)) === 0,
+      bound,
     )
 
   // prisma/prisma#17245, #9533: Prisma's own timeout answers only when the handler does.
@@ -187,6 +188,8 @@ describe('the deadline of an event', () => {
       { timeout: 400 },
     )
     expect(await deliver('nested')).toMatchObject({ status: 503 })
+    // Prisma's own timer would end it two seconds later.
+    await noTransactionLeft(1_000)
     held.open()
     await ended.opened
     await noTransactionLeft()

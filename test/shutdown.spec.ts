@@ -1,17 +1,17 @@
-import type { DynamicModule, Type } from '@nestjs/common'
+import type { Type } from '@nestjs/common'
 import { Global, Injectable, Module } from '@nestjs/common'
 import { PrismaPg } from '@prisma/adapter-pg'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import type { WebhookIdempotencyOptions } from '../src/index.js'
 import { EventsInFlight } from '../src/events-in-flight.service.js'
 import { WebhookIdempotencyService } from '../src/index.js'
 import { PrismaClient } from '../prisma/generated/client.js'
 import type { Answer, ApplicationOptions, RunningApplication } from './support/application.js'
 import { startApplication } from './support/application.js'
-import type { Handler } from './support/corvel.js'
 import { CORVEL, corvelController } from './support/corvel.js'
 import type { TestDatabase } from './support/database.js'
 import { createDatabase } from './support/database.js'
+import type { DoomedProcess } from './support/doomed-process.js'
 import { startDoomedProcess } from './support/doomed-process.js'
 import { Latch } from './support/latch.js'
 import { credit, NEVER, ONCE, openAccount, recordsOf } from './support/ledger.js'
@@ -41,35 +41,33 @@ describe('an application that closes', () => {
     return PrismaService
   }
 
-  const places: Record<string, (prisma: Type) => Pick<ApplicationOptions, 'imports' | 'providers'>> = {
-    'the root module': (prisma) => ({ providers: [prisma] }),
-    'a global module': (prisma) => {
-      @Global()
-      @Module({})
-      class PrismaModule {}
-      const imported: DynamicModule = { module: PrismaModule, providers: [prisma], exports: [prisma] }
-      return { imports: [imported] }
+  type Parts = Pick<ApplicationOptions, 'controllers' | 'imports' | 'providers'>
+
+  /** Nest calls the hooks of the root first, and of the modules farthest from it last. */
+  const places: Record<string, (prisma: Type, controller: Type) => Parts> = {
+    'the root module': (prisma, controller) => ({ providers: [prisma], controllers: [controller] }),
+    'the root module, and the handler below it': (prisma, controller) => {
+      @Module({ controllers: [controller] })
+      class FeatureModule {}
+      return { providers: [prisma], imports: [FeatureModule] }
     },
-    'a module that only the feature imports': (prisma) => {
+    'a global module': (prisma, controller) => {
+      @Global()
       @Module({ providers: [prisma], exports: [prisma] })
       class PrismaModule {}
-      @Module({ imports: [PrismaModule] })
+      return { imports: [PrismaModule], controllers: [controller] }
+    },
+    'a module that only the feature imports': (prisma, controller) => {
+      @Module({ providers: [prisma], exports: [prisma] })
+      class PrismaModule {}
+      @Module({ imports: [PrismaModule], controllers: [controller] })
       class FeatureModule {}
       return { imports: [FeatureModule] }
     },
   }
 
-  async function start(
-    handle: Handler,
-    options: WebhookIdempotencyOptions,
-    where: Pick<ApplicationOptions, 'imports' | 'providers'> = {},
-  ): Promise<RunningApplication> {
-    return startApplication({
-      controllers: [corvelController(handle)],
-      options: { probe: false, ...options },
-      ...where,
-    })
-  }
+  const start = (options: WebhookIdempotencyOptions, parts: Parts): Promise<RunningApplication> =>
+    startApplication({ options: { probe: false, ...options }, ...parts })
 
   /** A delivery that may meet a closed server. */
   const tryToDeliver = (running: RunningApplication, id: string): Promise<Answer | undefined> =>
@@ -82,17 +80,14 @@ describe('an application that closes', () => {
     const entered = new Latch()
     const held = new Latch()
     const prisma = recipe(hook)
-    const running = await start(
-      async (tx, event) => {
-        await credit(tx, event)
-        if (event.id.startsWith('warm-up')) return
-        entered.open()
-        await held.opened
-        await tx.account.count()
-      },
-      { prisma },
-      places[place]!(prisma),
-    )
+    const controller = corvelController(async (tx, event) => {
+      await credit(tx, event)
+      if (event.id.startsWith('warm-up')) return
+      entered.open()
+      await held.opened
+      await tx.account.count()
+    })
+    const running = await start({ prisma }, places[place]!(prisma, controller))
     const id = `with ${hook} in ${place}`
     await running.deliver(CORVEL, { id: `warm-up ${id}` })
     const first = running.deliver(CORVEL, { id })
@@ -123,15 +118,13 @@ describe('an application that closes', () => {
 
   it('does not wait for a handler that never ends, and leaves nothing of it', async () => {
     const entered = new Latch()
-    const running = await start(
-      async (tx, event) => {
-        if (event.id === 'warm-up') return
-        await credit(tx, event)
-        entered.open()
-        await new Promise(() => {})
-      },
-      { prisma: database.prisma(), ...short },
-    )
+    const controller = corvelController(async (tx, event) => {
+      if (event.id === 'warm-up') return
+      await credit(tx, event)
+      entered.open()
+      await new Promise(() => {})
+    })
+    const running = await start({ prisma: database.prisma(), ...short }, { controllers: [controller] })
     await running.deliver(CORVEL, { id: 'warm-up' })
     const delivery = running.deliver(CORVEL, { id: 'endless' })
     await entered.opened
@@ -145,17 +138,14 @@ describe('an application that closes', () => {
   it('waits for afterCommit hooks, but not for ever', async () => {
     const started = new Latch()
     const prisma = recipe('onApplicationShutdown')
-    const running = await start(
-      (_tx, event, { afterCommit }) => {
-        if (event.id === 'warm-up') return
-        afterCommit(() => {
-          started.open()
-          return new Promise(() => {})
-        })
-      },
-      { prisma, ...short },
-      { providers: [prisma] },
-    )
+    const controller = corvelController((_tx, event, { afterCommit }) => {
+      if (event.id === 'warm-up') return
+      afterCommit(() => {
+        started.open()
+        return new Promise(() => {})
+      })
+    })
+    const running = await start({ prisma, ...short }, { providers: [prisma], controllers: [controller] })
     await running.deliver(CORVEL, { id: 'warm-up' })
     await running.deliver(CORVEL, { id: 'endless hook' })
     await started.opened
@@ -170,7 +160,7 @@ describe('an application that closes', () => {
   })
 
   it('refuses process() too', async () => {
-    const running = await start(() => {}, { prisma: database.prisma() })
+    const running = await start({ prisma: database.prisma() }, {})
     const service = running.app.get(WebhookIdempotencyService)
     await running.close()
     await expect(service.process({ source: 'corvel', id: 'queued' }, async () => {})).rejects.toMatchObject({
@@ -179,18 +169,23 @@ describe('an application that closes', () => {
   })
 
   it('because of SIGTERM ends its events, answers them and exits', async () => {
-    const doomed = await startDoomedProcess(database, { staysInHandler: true })
+    doomed = await startDoomedProcess(database, { staysInHandler: true })
     const delivery = doomed.deliver({ id: 'terminated' })
     await doomed.written('terminated')
     const exit = doomed.terminate()
+    let later = 0
     await until('deliveries are turned away', async () => {
-      const answer = await doomed.deliver({ id: 'after SIGTERM' }).catch(() => undefined)
-      return answer?.status === 503
+      const answer = await doomed!.deliver({ id: `later ${++later}`, type: 'passing' })
+      return answer.status === 503
     })
     doomed.letHandlersEnd()
     expect(await delivery).toMatchObject({ status: 200, body: { outcome: 'processed' } })
     expect(await exit).toBe('SIGTERM')
     expect(await recordsOf(database, 'terminated')).toEqual(ONCE)
-    expect(await recordsOf(database, 'after SIGTERM')).toEqual(NEVER)
+    for (let n = 1; n < later; n++) expect(await recordsOf(database, `later ${n}`)).toEqual(ONCE)
+    expect(await recordsOf(database, `later ${later}`)).toEqual(NEVER)
   })
+
+  let doomed: DoomedProcess | undefined
+  afterEach(() => doomed?.kill())
 })

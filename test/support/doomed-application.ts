@@ -20,7 +20,7 @@ class Corvel {
   async invoicePaid(@Body() event: CreditEvent, @WebhookTransaction() tx: Tx) {
     await credit(tx, event)
     tell({ written: event.id })
-    if (process.env.STAYS_IN_HANDLER) await once(process, 'message')
+    if (process.env.STAYS_IN_HANDLER && event.type !== 'passing') await once(process, 'message')
   }
 }
 

@@ -8,7 +8,8 @@ import type { Message } from './doomed-application.js'
 
 /** An application that the test can end. */
 export interface DoomedProcess {
-  deliver(event: { id: string }): Promise<Answer>
+  /** @param event - stays in no handler when its type is `passing` */
+  deliver(event: { id: string; type?: string }): Promise<Answer>
   /** Resolves when the handler has written the effects of an event, before COMMIT. */
   written(id: string): Promise<void>
   /** Ends it as the kernel would, out of memory: nothing of it runs any more. */
