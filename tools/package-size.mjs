@@ -58,13 +58,16 @@ function kilobytes(bytes) {
 
 /** @param {string[][]} rows */
 function toMarkdown(rows) {
+  const table = [['what', 'how much'], ...rows]
+  const widths = [0, 1].map((column) => Math.max(...table.map((cells) => cells[column]?.length ?? 0)))
+  const line = (/** @type {string[]} */ cells) =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
+  const [head = '', ...body] = table.map(line)
   return `# Size of the package
 
 Written by \`node tools/package-size.mjs --write\`. Times are medians of ${RUNS} processes on Node ${process.versions.node}, after Nest, RxJS
 and OpenTelemetry's API have been loaded.
 
-| what | how much |
-| --- | --- |
-${rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}
+${[head, line(widths.map((width) => '-'.repeat(width))), ...body].join('\n')}
 `
 }
