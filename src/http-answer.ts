@@ -1,4 +1,5 @@
 import { HttpException, HttpStatus } from '@nestjs/common'
+import { kindOf } from './prisma-errors.js'
 import type { WebhookIdempotencyErrorCode } from './webhook-idempotency.error.js'
 import { isWebhookIdempotencyError } from './webhook-idempotency.error.js'
 
@@ -20,14 +21,21 @@ const STATUS: Partial<Record<WebhookIdempotencyErrorCode, HttpStatus>> = {
 export const RETRY_AFTER = '5'
 
 /**
- * Says how an error of this library is answered.
+ * Says how an error of this library is answered, and a deadlock or a serialization failure that a handler or COMMIT met.
  *
  * @returns `undefined` for every other error: those are passed on unchanged
  */
 export function httpAnswer(error: unknown): HttpException | undefined {
-  if (!isWebhookIdempotencyError(error)) return undefined
-  const status = STATUS[error.code]
-  if (status === undefined) return undefined
-  const message = error.code === 'INVALID_SIGNATURE' ? 'The signature was refused.' : error.message
-  return new HttpException({ statusCode: status, error: error.code, message }, status, { cause: error })
+  if (isWebhookIdempotencyError(error)) {
+    const status = STATUS[error.code]
+    const message = error.code === 'INVALID_SIGNATURE' ? 'The signature was refused.' : error.message
+    return status && answer(status, error.code, message, error)
+  }
+  if (error instanceof HttpException || kindOf(error) !== 'conflict') return undefined
+  const message = 'The transaction of the event conflicted with another one; deliver the event again later.'
+  return answer(HttpStatus.SERVICE_UNAVAILABLE, 'TRANSACTION_CONFLICT', message, error)
+}
+
+function answer(status: HttpStatus, code: string, message: string, cause: unknown): HttpException {
+  return new HttpException({ statusCode: status, error: code, message }, status, { cause })
 }

@@ -18,6 +18,7 @@ import { isHttp, readDelivery } from './webhook-delivery.js'
 import type { WebhookHandler, WebhookHandlers } from './webhook-handlers.service.js'
 import { WEBHOOK_HANDLERS } from './webhook-handlers.service.js'
 import type { WebhookLog } from './webhook-log.js'
+import { isWebhookIdempotencyError } from './webhook-idempotency.error.js'
 import { WEBHOOK_LOG } from './webhook-log.js'
 
 /** The way of a delivery: handshake, or identify, process, reply. A message of a broker gets no answer, but its error. */
@@ -101,7 +102,7 @@ export class IdempotentWebhookInterceptor implements NestInterceptor {
   private answerTo(context: ExecutionContext, handler: WebhookHandler, error: unknown): unknown {
     const answer = httpAnswer(error)
     if (!answer) return error
-    this.log.refused(handler.name, error as Error)
+    this.log.refused(handler.name, isWebhookIdempotencyError(error) ? error : answer)
     if (!isHttp(context)) return error
     if (answer.getStatus() === 503 && !isAnswered(context)) this.setHeader(context, 'Retry-After', RETRY_AFTER)
     return answer

@@ -306,7 +306,7 @@ describe('conflicts', () => {
       const ids: [string, string] = ['crossing 1', 'crossing 2']
       const { runs, statuses } = await deliverCrossing(0, ids)
       expect(runs).toHaveLength(2)
-      expect(statuses).toEqual([200, 500])
+      expect(statuses).toEqual([200, 503])
       const records = await Promise.all(ids.map((id) => recordsOf(database, id)))
       expect(records).toEqual(expect.arrayContaining([ONCE, NEVER]))
     })
