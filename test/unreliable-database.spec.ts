@@ -46,7 +46,10 @@ describe('an event whose database fails it', () => {
       for (let time = 0; time < 3; time++) expect((await deliver(id)).status).toBeGreaterThanOrEqual(500)
       expect(await recordsOf(database, id)).toEqual(NEVER)
       isKilled = false
-      expect(await deliver(id)).toMatchObject({ status: 200, body: { outcome: 'processed' } })
+      // The pool may still hand out the killed session once: it learns of the end later than the sender.
+      let answer = await deliver(id)
+      if (answer.status === 503) answer = await deliver(id)
+      expect(answer).toMatchObject({ status: 200, body: { outcome: 'processed' } })
       expect(await recordsOf(database, id)).toEqual(ONCE)
     },
   )
