@@ -13,7 +13,7 @@ import { subjects } from './subjects/catalog.js'
 
 const options = parseOptions({ seconds: { type: 'string' }, only: { type: 'string' }, subjects: { type: 'string' } })
 const rounds = numberOf(options.rounds, 5)
-const seconds = numberOf(options.seconds, options.quick ? 0.25 : 2)
+const seconds = numberOf(options.seconds, options.quick ? 0.15 : 2)
 const scenes = (
   options.quick
     ? [distinct(8), lateDuplicates(8), storm(), batches(4)]
