@@ -34,7 +34,8 @@ const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off' }
 export async function startPostgres({ directory, port, durable = true, settings } = {}) {
   const user = unprivilegedUser()
   const chosenPort = port ?? (await findFreePort())
-  const guard = new Guard(user, {
+  const guard = new Guard({
+    user,
     binaries: findBinaries(),
     directory: directory && createDirectory(directory, user),
     settings: {

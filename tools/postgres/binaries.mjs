@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path'
 export function findBinaries() {
   const native = join(dirname(platformPackage()), '..', 'native')
   linkLibraries(native)
-  return { initdb: join(native, 'bin/initdb'), pgCtl: join(native, 'bin/pg_ctl') }
+  return { native, initdb: join(native, 'bin/initdb'), pgCtl: join(native, 'bin/pg_ctl') }
 }
 
 function platformPackage() {

@@ -1,11 +1,12 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 
 /**
  * @typedef {object} Job
- * @property {{ initdb: string, pgCtl: string }} binaries
+ * @property {{ uid: number, gid: number }} [user] whom PostgreSQL runs as
+ * @property {{ native: string, initdb: string, pgCtl: string }} binaries
  * @property {string} [directory] keeps the data
  * @property {Record<string, string>} settings
  */
@@ -17,13 +18,17 @@ const LOG = 'server.log'
 
 /** @type {Job} */
 const job = JSON.parse(process.argv[2] ?? '')
-const { initdb, pgCtl } = job.binaries
+const { user } = job
+let programs = ''
+let initdb = ''
+let pgCtl = ''
 let directory = job.directory ?? ''
 let running = false
 
 const commands = {
   start() {
-    directory ||= mkdtempSync(join(tmpdir(), 'postgres-'))
+    placePrograms()
+    directory ||= makeTemporary()
     if (!existsSync(path('PG_VERSION'))) initialise()
     if (existsSync(path('postmaster.pid'))) refuseSecondServer()
     configure()
@@ -41,9 +46,28 @@ const commands = {
 process.on('message', (/** @type {Command} */ command) => reply(failureOf(commands[command])))
 process.on('disconnect', () => {
   if (running) stopServer('fast')
-  const temporary = !job.directory && directory
-  if (temporary) rmSync(temporary, { recursive: true })
+  for (const temporary of [!job.directory && directory, programs]) {
+    if (temporary) rmSync(temporary, { recursive: true })
+  }
 })
+
+// A project below /root, or in any other folder of root's alone, hides its programs from the user that the server runs as.
+function placePrograms() {
+  const { native } = job.binaries
+  if (user && spawnSync(job.binaries.initdb, ['--version'], { ...user }).status !== 0) {
+    programs = makeTemporary()
+    cpSync(native, programs, { recursive: true, verbatimSymlinks: true })
+  }
+  const placed = (/** @type {string} */ program) => (programs ? join(programs, relative(native, program)) : program)
+  initdb = placed(job.binaries.initdb)
+  pgCtl = placed(job.binaries.pgCtl)
+}
+
+function makeTemporary() {
+  const temporary = mkdtempSync(join(tmpdir(), 'postgres-'))
+  if (user) chownSync(temporary, user.uid, user.gid)
+  return temporary
+}
 
 /** @param {string} name */
 function path(name) {
@@ -63,7 +87,7 @@ function initialise() {
 }
 
 function refuseSecondServer() {
-  const { status } = spawnSync(pgCtl, ['status', '--pgdata', directory])
+  const { status } = spawnSync(pgCtl, ['status', '--pgdata', directory], { ...user })
   if (status === 0) throw new Error(`A PostgreSQL runs already in ${directory}. Stop it, or use another directory.`)
 }
 
@@ -82,7 +106,7 @@ function startServer() {
 function stopServer(mode) {
   running = false
   // It fails when there is nothing to stop because the server was killed, which is as good.
-  spawnSync(pgCtl, ['stop', '--wait', '--pgdata', directory, '--mode', mode])
+  spawnSync(pgCtl, ['stop', '--wait', '--pgdata', directory, '--mode', mode], { ...user })
 }
 
 /**
@@ -90,7 +114,7 @@ function stopServer(mode) {
  * @param {string[]} args
  */
 function execute(program, args) {
-  execFileSync(program, args, { stdio: 'pipe' })
+  execFileSync(program, args, { ...user, stdio: 'pipe' })
 }
 
 /**

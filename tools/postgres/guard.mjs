@@ -10,13 +10,9 @@ export class Guard {
   #process
   #ended
 
-  /**
-   * @param {{ uid: number, gid: number } | undefined} user
-   * @param {Job} job
-   */
-  constructor(user, job) {
+  /** @param {Job} job */
+  constructor(job) {
     this.#process = fork(fileURLToPath(new URL('guard-process.mjs', import.meta.url)), [JSON.stringify(job)], {
-      ...user,
       cwd: tmpdir(),
       detached: true, // or Ctrl-C would end it as well, before it has cleaned up
       execArgv: [],
@@ -37,6 +33,7 @@ export class Guard {
 
   /** @param {Command} command */
   async tell(command) {
+    this.#process.ref() // or this process could end, successfully, before it hears that the guard has ended
     this.#process.channel?.ref()
     this.#process.send(command)
     const [failure] = /** @type {Reply} */ (await Promise.race([once(this.#process, 'message'), this.#unexpectedEnd()]))
