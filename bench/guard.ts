@@ -39,6 +39,13 @@ function tooLate(): Error {
 
 type ClientName = keyof typeof clients
 
+/** As Prisma's own, its promises do nothing until they are awaited. */
+class LazyNothing implements PromiseLike<object> {
+  private readonly done = Promise.resolve({})
+  // oxlint-disable-next-line unicorn/no-thenable -- this is what Prisma returns
+  then: PromiseLike<object>['then'] = (...args) => this.done.then(...args)
+}
+
 const options = parseOptions({ deliveries: { type: 'string' } })
 const rounds = numberOf(options.rounds, options.quick ? 10 : 60)
 const deliveries = numberOf(options.deliveries, options.quick ? 100 : 400)
@@ -133,7 +140,7 @@ async function deliver(name: ClientName): Promise<void> {
 /** What the guard does for a delivery of one statement, when the statement itself costs nothing, in µs. */
 async function costAlone(): Promise<number> {
   const event = newEvent()
-  const bench = new Bench({ time: options.quick ? 200 : 2000 })
+  const bench = new Bench({ time: options.quick ? 200 : 2000, throws: true })
   for (const name of Object.keys(clients) as ClientName[]) {
     bench.add(name, () => clients[name](clientWithoutDatabase(), (client) => applyEvent(client, event)))
   }
@@ -143,13 +150,6 @@ async function costAlone(): Promise<number> {
 
 function medianOf(task: { result?: unknown } | undefined): number {
   return (task!.result as { latency: { p50: number } }).latency.p50
-}
-
-/** As Prisma's own, its promises do nothing until they are awaited. */
-class LazyNothing implements PromiseLike<object> {
-  private readonly done = Promise.resolve({})
-  // oxlint-disable-next-line unicorn/no-thenable -- this is what Prisma returns
-  then: PromiseLike<object>['then'] = (...args) => this.done.then(...args)
 }
 
 function clientWithoutDatabase(): Prisma.TransactionClient {
