@@ -37,6 +37,9 @@ export function insertOrNothing(model: ClaimModel): ClaimStrategy {
   }
 }
 
+/** Few enough that Prisma never makes two statements of them: SQLite takes 999 values in one. */
+const ROWS_OF_A_STATEMENT = 200
+
 /**
  * For databases in which a unique violation leaves the transaction usable. On MySQL `skipDuplicates` would be INSERT IGNORE,
  * which answers "duplicate" for whatever else is wrong with a row; SQLite has none.
@@ -53,11 +56,13 @@ export function insertOrUniqueViolation(model: ClaimModel): ClaimStrategy {
         throw error
       }
     }
-    // All new is what is usual, and one statement; the database undoes the whole statement if one of them is not.
-    if (await insert(events)) return events.map(keyOf)
-    if (events.length === 1) return []
     const claimed: string[] = []
-    for (const event of events) if (await insert([event])) claimed.push(keyOf(event))
+    for (let at = 0; at < events.length; at += ROWS_OF_A_STATEMENT) {
+      const some = events.slice(at, at + ROWS_OF_A_STATEMENT)
+      // All new is what is usual, and one statement; the database undoes the whole statement if one of them is not.
+      if (await insert(some)) claimed.push(...some.map(keyOf))
+      else if (some.length > 1) for (const event of some) if (await insert([event])) claimed.push(keyOf(event))
+    }
     return claimed
   }
 }

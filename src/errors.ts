@@ -140,12 +140,13 @@ export class TransactionAbortedError extends WebhookIdempotencyError {
 
   constructor(
     readonly source: string,
+    found: string,
     options?: ErrorOptions,
   ) {
     super(
-      `The handler of source "${source}" went on after a failed statement, but the database had already given its transaction up; ` +
-        `everything was rolled back. Let the error through, or expect it without an error: createMany({ skipDuplicates: true }), ` +
-        `upsert, or a nested tx.$transaction(), which is a savepoint.`,
+      `The handler of source "${source}" went on after a failed statement, but ${found}; everything was rolled back. ` +
+        `Let the error through, or expect it without an error: createMany({ skipDuplicates: true }), upsert, or a nested ` +
+        `tx.$transaction(), which is a savepoint: await it before the next statement.`,
       options,
     )
   }
@@ -214,7 +215,7 @@ export class UnsupportedReplyError extends WebhookIdempotencyError {
 
   constructor(handler: string, found: string) {
     super(
-      `${handler} returned ${found}, which starts to answer before COMMIT. Return a plain value; everything was rolled back.`,
+      `${handler} answered by ${found}, which promises success before COMMIT. Return a plain value; everything was rolled back.`,
     )
   }
 }

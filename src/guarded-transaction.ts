@@ -7,6 +7,9 @@ export interface GuardOptions {
   conflictEndsTransaction: boolean
 }
 
+/** The nested transactions that are open within a client: each is a savepoint, also for what is sent beside it meanwhile. */
+type Level = Set<{ overlapped: boolean }>
+
 /**
  * Stands between a handler and Prisma's transaction client: watches how its statements end, and closes it when the event is
  * over. It sends nothing of its own.
@@ -17,6 +20,7 @@ export class GuardedTransaction<Client extends object = any> {
   private readonly running = new Set<Promise<unknown>>()
   private failure: { error: unknown } | undefined
   private closed: Error | undefined
+  private undone: { error: unknown } | undefined
 
   constructor(
     client: Client,
@@ -29,6 +33,11 @@ export class GuardedTransaction<Client extends object = any> {
   /** The first failed statement, whether the handler let its error through or not. */
   get failedStatement(): { error: unknown } | undefined {
     return this.failure
+  }
+
+  /** A nested transaction that was rolled back, and that took statements with it which were sent beside it. */
+  get undoneStatements(): { error: unknown } | undefined {
+    return this.undone
   }
 
   /** Whether the handler sent any statement. */
@@ -51,8 +60,9 @@ export class GuardedTransaction<Client extends object = any> {
     if (this.closed) throw this.closed
   }
 
-  private watch<Value>(statement: PromiseLike<Value>): Promise<Value> {
+  private watch<Value>(statement: PromiseLike<Value>, level: Level): Promise<Value> {
     this.sent = true
+    for (const nested of level) nested.overlapped = true
     const watched = Promise.resolve(statement).then(undefined, (error: unknown) => this.fail(error))
     this.running.add(watched)
     const done = () => this.running.delete(watched)
@@ -71,44 +81,56 @@ export class GuardedTransaction<Client extends object = any> {
   }
 
   private guardClient(client: Client): Client {
+    const level: Level = new Set()
     return this.proxy(client, (value, key, guarded) => {
-      if (key === '$transaction') return this.guardNested(client, value)
-      if (typeof value === 'function') return this.guardMethod(guarded, value)
-      return typeof value === 'object' && value !== null ? this.guardModel(value) : value
+      if (key === '$transaction') return this.guardNested(client, level, value)
+      if (typeof value === 'function') return this.guardMethod(guarded, level, value)
+      return typeof value === 'object' && value !== null ? this.guardModel(value, level) : value
     })
   }
 
-  private guardModel(model: object): object {
+  private guardModel(model: object, level: Level): object {
     return this.proxy(model, (value, _, guarded) =>
-      typeof value === 'function' ? this.guardMethod(guarded, value) : value,
+      typeof value === 'function' ? this.guardMethod(guarded, level, value) : value,
     )
   }
 
   /** A nested transaction ends at the deadline too: the outer one can be rolled back only when none is left within it. */
-  private guardNested(client: Client, transaction: (...args: any[]) => unknown) {
-    return this.guardMethod(client, (work: unknown, options: unknown) => {
-      if (typeof work !== 'function') return transaction.call(client, work, options)
+  private guardNested(client: Client, level: Level, transaction: (...args: any[]) => any) {
+    return (work: unknown, options: unknown) => {
+      this.assertOpen()
+      if (typeof work !== 'function') return this.guardResult(transaction.call(client, work, options), level)
       const bounded = (tx: Client) => this.deadline.race(Promise.resolve(work(this.guardClient(tx))))
-      return transaction.call(client, bounded, options)
-    })
+      const ended = this.watch(transaction.call(client, bounded, options), level)
+      const nested = { overlapped: false }
+      level.add(nested)
+      ended.then(
+        () => level.delete(nested),
+        (error: unknown) => {
+          level.delete(nested)
+          if (nested.overlapped) this.undone ??= { error }
+        },
+      )
+      return ended
+    }
   }
 
   /** @param owner - guarded, so that the statements within the methods of extensions are watched as well */
-  private guardMethod(owner: object, method: (...args: any[]) => unknown) {
+  private guardMethod(owner: object, level: Level, method: (...args: any[]) => unknown) {
     return (...args: unknown[]) => {
       this.assertOpen()
-      return this.guardResult(method.apply(owner, args))
+      return this.guardResult(method.apply(owner, args), level)
     }
   }
 
   /** Prisma's own promises send nothing until somebody awaits them, and stay so. */
-  private guardResult(result: unknown): unknown {
-    if (result instanceof Promise) return this.watch(result)
+  private guardResult(result: unknown, level: Level): unknown {
+    if (result instanceof Promise) return this.watch(result, level)
     if (!isThenable(result)) return result
     let watched: Promise<unknown> | undefined
     const start = () => {
       if (!watched) this.assertOpen()
-      return (watched ??= this.watch(result))
+      return (watched ??= this.watch(result, level))
     }
     return new Proxy(result, {
       get: (target, key) => {
@@ -123,7 +145,7 @@ export class GuardedTransaction<Client extends object = any> {
           }
         }
         const value = Reflect.get(target, key, target)
-        return typeof value === 'function' ? this.guardMethod(target, value) : value
+        return typeof value === 'function' ? this.guardMethod(target, level, value) : value
       },
     })
   }

@@ -1,5 +1,7 @@
 import { ConfigurationError, UnsupportedReplyError } from './errors.js'
 import {
+  HANDLER_METADATA,
+  HANDLER_NAMES,
   MESSAGE_PATTERN,
   NEXT_ARGUMENT,
   RESPONSE_ARGUMENT,
@@ -26,6 +28,25 @@ export function assertReceives(controller: Controller, method: string): void {
     `${controller.name}.${method} has @IdempotentWebhook(), but receives nothing. Add @Post() to it, or @EventPattern() for ` +
       `the messages of a broker.`,
   )
+}
+
+/**
+ * Refuses methods that are no longer what was decorated, so that guard and interceptor would be missing without a sign.
+ *
+ * @throws {ConfigurationError} with the method's name and the remedy
+ */
+export function assertStillDecorated({ metatype, instance }: { metatype: unknown; instance?: unknown }): void {
+  if (typeof metatype !== 'function') return
+  const { name, prototype } = metatype
+  const methods = instance as Record<string, unknown> | undefined
+  for (const key of (Reflect.getMetadata(HANDLER_NAMES, metatype) ?? []) as string[]) {
+    const isReplaced = !Reflect.hasMetadata(HANDLER_METADATA, prototype[key] as object)
+    if (!isReplaced && (!methods || methods[key] === prototype[key])) continue
+    throw new ConfigurationError(
+      `${name}.${key} has @IdempotentWebhook(), but was replaced ${isReplaced ? 'by a decorator above it' : 'on the instance'}, ` +
+        `so that nothing would guard it. ${isReplaced ? 'Write @IdempotentWebhook() above that one' : 'Do not bind or assign it'}.`,
+    )
+  }
 }
 
 /**

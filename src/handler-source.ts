@@ -45,8 +45,8 @@ function identifyWith(
   if (events) return events
   if (!id && !type) return otherwise
   return (delivery) => {
-    const base = id && type ? [] : [otherwise(delivery)].flat()
-    return { ...base[0], id: id ? id(delivery) : base[0]!.id, type: type ? type(delivery) : base[0]!.type }
+    if (id) return { id: id(delivery), type: type ? type(delivery) : [otherwise(delivery)].flat()[0]?.type }
+    return [otherwise(delivery)].flat().map((identity) => ({ ...identity, type: type!(delivery) }))
   }
 }
 

@@ -1,7 +1,7 @@
 import { applyDecorators, HttpCode, SetMetadata, UseGuards, UseInterceptors } from '@nestjs/common'
 import type { HandlerMetadata } from './idempotent-webhook-options.js'
 import { IdempotentWebhookInterceptor } from './idempotent-webhook.interceptor.js'
-import { HANDLER_METADATA, HTTP_CODE } from './nest-metadata.js'
+import { HANDLER_METADATA, HANDLER_NAMES, HTTP_CODE } from './nest-metadata.js'
 import { WebhookSignatureGuard } from './webhook-signature.guard.js'
 
 /**
@@ -24,7 +24,14 @@ export function IdempotentWebhook(options: HandlerMetadata = { source: 'default'
     UseGuards(WebhookSignatureGuard),
     UseInterceptors(IdempotentWebhookInterceptor),
     answerOk,
+    rememberName,
   )
+}
+
+/** Another decorator may replace the method, and what is written on it goes with it; what is written on the class stays. */
+const rememberName: MethodDecorator = ({ constructor }, key) => {
+  const names: unknown[] = Reflect.getOwnMetadata(HANDLER_NAMES, constructor) ?? []
+  Reflect.defineMetadata(HANDLER_NAMES, [...names, key], constructor)
 }
 
 /** Nest answers a POST with 201, which some senders take for a failure; an `@HttpCode()` of the user's own stays. */

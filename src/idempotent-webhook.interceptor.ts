@@ -1,9 +1,10 @@
 import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common'
-import { Inject, Injectable } from '@nestjs/common'
+import { HttpException, Inject, Injectable } from '@nestjs/common'
 import { HttpAdapterHost } from '@nestjs/core'
 import type { Observable } from 'rxjs'
 import { lastValueFrom, of } from 'rxjs'
 import { deliveredEvents } from './delivered-events.js'
+import { InvalidEventError, UnsupportedReplyError } from './errors.js'
 import type { EventsInFlight } from './events-in-flight.service.js'
 import { EVENTS_IN_FLIGHT } from './events-in-flight.service.js'
 import { assertPlainReply } from './handler-misuse.js'
@@ -36,11 +37,18 @@ export class IdempotentWebhookInterceptor implements NestInterceptor {
     const handler = this.handlers.of(context.getHandler())
     if (!handler || this.isBoundTwice(context)) return next.handle()
     const delivery = readDelivery(context)
-    const handshake = handler.source.handshake?.(delivery)
+    const handshake = await handler.source.handshake?.(delivery)
     if (handshake) return of(this.shakeHands(context, handshake))
     try {
       const events = deliveredEvents(handler.source, delivery, this.options.maxEvents)
       if (events.length === 0) return of(handler.source.duplicateReply)
+      const { source } = events[0]!
+      if (this.handlers.isTaken(source, handler)) {
+        throw new InvalidEventError(
+          source,
+          `The source "${source}" of a delivery to ${handler.name} is that of another handler.`,
+        )
+      }
       const outcome = await handler.processor.process(events, (event) => this.apply(context, handler, next, event), {
         transaction: handler.transaction,
         request: context.getArgs(),
@@ -100,6 +108,8 @@ export class IdempotentWebhookInterceptor implements NestInterceptor {
   }
 
   private answerTo(context: ExecutionContext, handler: WebhookHandler, error: unknown): unknown {
+    if (isHttp(context) && isSuccess(error))
+      return new UnsupportedReplyError(handler.name, 'an exception of a 2xx status')
     const answer = httpAnswer(error)
     if (!answer) return error
     this.log.refused(handler.name, isWebhookIdempotencyError(error) ? error : answer)
@@ -111,6 +121,11 @@ export class IdempotentWebhookInterceptor implements NestInterceptor {
   private setHeader(context: ExecutionContext, name: string, value: string): void {
     this.http.httpAdapter.setHeader(context.switchToHttp().getResponse(), name, value)
   }
+}
+
+/** An exception rolls back; with a status of success it would end the deliveries of an event that had no effect. */
+function isSuccess(error: unknown): boolean {
+  return error instanceof HttpException && error.getStatus() < 400
 }
 
 /** On Express and Fastify. */

@@ -12,5 +12,8 @@ export const SERVER_SENT_EVENTS = '__sse__'
 export const RESPONSE_ARGUMENT = '1'
 export const NEXT_ARGUMENT = '2'
 
+/** Where the class of a method with `@IdempotentWebhook()` keeps the method's name. */
+export const HANDLER_NAMES = 'nestjs-webhook-idempotency:handler-names'
+
 /** Where `@IdempotentWebhook()` leaves its options; a key of its own, so that a second copy of this library reads the same. */
 export const HANDLER_METADATA = 'nestjs-webhook-idempotency:handler'

@@ -65,6 +65,15 @@ export class ProcessedEventsStore {
     return claims === events.length
   }
 
+  /**
+   * Whether a failed statement may stay unseen by whoever watches the client: an extension of its queries may swallow it.
+   * Prisma keeps the list of extensions for itself; without it the answer is no.
+   */
+  get mayHideFailures(): boolean {
+    const { _extensions: extensions } = this.client as { _extensions?: { isEmpty?(): boolean } }
+    return extensions?.isEmpty?.() === false
+  }
+
   /** @returns whether there was a claim to forget */
   async forget(event: EventKey): Promise<boolean> {
     const { count } = await this.delegate(this.client).deleteMany({ where: this.whereIs(event) })

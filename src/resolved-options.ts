@@ -78,7 +78,8 @@ function positive(option: string, value: number, max: number): number {
   throw new ConfigurationError(`The option ${option} is ${String(value)}. Give a number above 0 and up to ${max}.`)
 }
 
-function wholeNumber(option: string, value: number, min: number): number {
+/** @throws {ConfigurationError} when it is none, or below the minimum */
+export function wholeNumber(option: string, value: number, min: number): number {
   if (Number.isSafeInteger(value) && value >= min) return value
   throw new ConfigurationError(`The option ${option} is ${String(value)}. Give a whole number of ${min} or more.`)
 }

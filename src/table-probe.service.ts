@@ -30,13 +30,14 @@ export class TableProbe implements OnApplicationBootstrap {
   }
 
   private async probe(store: ProcessedEventsStore): Promise<void> {
+    const run = randomUUID()
     try {
       await store.transaction(async (tx) => {
-        await this.assertKeptApart(tx, store)
-        throw new ProbeEnded()
+        await this.assertKeptApart(tx, store, run)
+        throw new ProbeEnded(run)
       }, this.options.transaction)
     } catch (error) {
-      if (error instanceof ProbeEnded) return
+      if (error instanceof ProbeEnded) return this.assertRolledBack(store, error)
       if (error instanceof WebhookIdempotencyError) throw error
       if (kindOf(error) === 'other') throw this.unfit('refuse events', lastLineOf(error), error)
       this.log.notProbed(error)
@@ -44,8 +45,7 @@ export class TableProbe implements OnApplicationBootstrap {
   }
 
   /** All rows of one transaction have the same time, so that even a unique key on `received_at` shows. */
-  private async assertKeptApart(tx: unknown, store: ProcessedEventsStore): Promise<void> {
-    const run = randomUUID()
+  private async assertKeptApart(tx: unknown, store: ProcessedEventsStore, run: string): Promise<void> {
     const source = `probe ${run}`
     const first = { source, id: `${run}${ALIKE[0]}` }
     for (const id of ALIKE) {
@@ -56,6 +56,17 @@ export class TableProbe implements OnApplicationBootstrap {
       throw this.unfit('lose events', 'it takes equal IDs of two sources for one')
     }
     if (await claims(tx, store, first)) throw this.unfit('process events twice', 'it takes an event that it has')
+  }
+
+  /** A query extension that runs each statement in a transaction of its own takes the claims out of ours. */
+  private async assertRolledBack(store: ProcessedEventsStore, { run }: ProbeEnded): Promise<void> {
+    if (!(await store.forget({ source: `probe ${run}`, id: `${run}${ALIKE[0]}` }))) return
+    for (const id of ALIKE) await store.forget({ source: `probe ${run}`, id: `${run}${id}` })
+    await store.forget({ source: `probe ${run} 2`, id: `${run}${ALIKE[0]}` })
+    throw new ConfigurationError(
+      `The Prisma client commits statements of a transaction outside of it, so that claims would stay when handlers fail. Look ` +
+        `for a query extension that opens transactions of its own, and give this library a client without it.`,
+    )
   }
 
   private unfit(consequence: string, found: string, cause?: unknown): Error {
@@ -73,7 +84,11 @@ async function claims(tx: unknown, store: ProcessedEventsStore, key: EventKey): 
   return claimed.length > 0
 }
 
-class ProbeEnded extends Error {}
+class ProbeEnded extends Error {
+  constructor(readonly run: string) {
+    super()
+  }
+}
 
 function abridge(id: string): string {
   return id.length > 20 ? `${id.slice(0, 10)}…${id.slice(-1)}` : id

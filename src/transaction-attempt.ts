@@ -84,6 +84,7 @@ export class TransactionAttempt<Value> {
   }
 
   private async work(tx: any): Promise<Committed<Value>> {
+    this.afterCommit.length = 0 // a client may try its transactions again by itself
     const startedAt = performance.now()
     const claimed = await this.claim(tx)
     if (claimed.length === 0) return { claimed: [] }
@@ -91,7 +92,13 @@ export class TransactionAttempt<Value> {
     this.deadline.move(startedAt + this.timeout - performance.now(), () => this.timedOut(guarded))
     this.step = 'apply'
     const value = await this.applyTo(claimed, guarded)
-    if (guarded.failedStatement) await this.assertIntact(tx, claimed, guarded.failedStatement)
+    if (guarded.failedStatement || this.store.mayHideFailures) {
+      await this.assertIntact(tx, claimed, guarded.failedStatement?.error)
+    }
+    if (guarded.undoneStatements) {
+      const found = 'a nested transaction that was rolled back undid statements that were sent beside it'
+      throw new TransactionAbortedError(this.source, found, { cause: guarded.undoneStatements.error })
+    }
     this.took = performance.now() - startedAt
     this.deadline.move(COMMIT_RESERVE, () => this.commitUnanswered())
     this.step = 'commit'
@@ -140,9 +147,10 @@ export class TransactionAttempt<Value> {
    * COMMIT of a transaction that PostgreSQL has aborted answers ROLLBACK without an error, and Prisma does not look at it
    * (prisma/prisma#20496); after a deadlock MySQL has rolled everything back and commits nothing.
    */
-  private async assertIntact(tx: any, claimed: readonly WebhookEvent[], { error }: { error: unknown }): Promise<void> {
+  private async assertIntact(tx: any, claimed: readonly WebhookEvent[], error: unknown): Promise<void> {
     const intact = await this.store.holds(tx, claimed).catch(() => false)
-    if (!intact) throw new TransactionAbortedError(this.source, { cause: error })
+    const found = 'the database had already given its transaction up'
+    if (!intact) throw new TransactionAbortedError(this.source, found, { cause: error })
   }
 
   private notStarted(cause?: unknown): Error {

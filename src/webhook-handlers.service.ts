@@ -4,7 +4,7 @@ import { DiscoveryService, MetadataScanner } from '@nestjs/core'
 import { ConfigurationError } from './errors.js'
 import type { EventProcessor } from './event-processor.js'
 import { EventProcessors } from './event-processors.service.js'
-import { assertAnswersAfterCommit, assertReceives } from './handler-misuse.js'
+import { assertAnswersAfterCommit, assertReceives, assertStillDecorated } from './handler-misuse.js'
 import type { HandlerSource } from './handler-source.js'
 import { sourceOfHandler } from './handler-source.js'
 import type { HandlerMetadata } from './idempotent-webhook-options.js'
@@ -46,6 +46,7 @@ export class WebhookHandlers implements OnModuleInit {
   /** @throws {ConfigurationError | MissingTableError} naming the method or the option, and the remedy */
   onModuleInit(): void {
     this.processors.for()
+    for (const wrapper of this.discovery.getControllers()) assertStillDecorated(wrapper)
     for (const [controller, method] of this.decorated(this.discovery.getControllers()))
       this.register(controller, method)
     for (const [provider, method] of this.decorated(this.discovery.getProviders())) {
@@ -71,6 +72,11 @@ export class WebhookHandlers implements OnModuleInit {
     return handler?.processor ?? this.processors.for()
   }
 
+  /** Whether a source, named by a function for one delivery, is the fixed one of another handler. */
+  isTaken(source: string, { source: own }: WebhookHandler): boolean {
+    return typeof own.name === 'function' && this.all().some(({ source: { name } }) => name === source)
+  }
+
   private *decorated(wrappers: readonly { metatype: unknown }[]): Generator<[Controller, string]> {
     for (const { metatype } of wrappers) {
       const { prototype } = (metatype ?? {}) as Partial<Controller>
@@ -90,6 +96,12 @@ export class WebhookHandlers implements OnModuleInit {
     const source = sourceOfHandler(metadata, this.options.sources, name)
     this.assertOnlyHandlerOf(source, name)
     const { transaction, prisma, each = false } = typeof metadata === 'string' ? {} : metadata
+    if (prisma && typeof source.name === 'function') {
+      throw new ConfigurationError(
+        `@IdempotentWebhook() on ${name} has both a source that is a function and a client of its own: process() and forget() ` +
+          `could not tell which client belongs to a source. Give the sources of this client fixed names.`,
+      )
+    }
     this.handlers.set(method, {
       name,
       source,

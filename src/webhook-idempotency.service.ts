@@ -8,7 +8,7 @@ import { EVENT_PROCESSORS } from './event-processors.service.js'
 import { onePerProcess } from './one-per-process.js'
 import type { Outcome } from './outcome.js'
 import type { ResolvedOptions } from './resolved-options.js'
-import { RESOLVED_OPTIONS } from './resolved-options.js'
+import { RESOLVED_OPTIONS, wholeNumber } from './resolved-options.js'
 import { prune } from './retention.service.js'
 import type { WebhookContext } from './webhook-context.js'
 import { activeEvent } from './webhook-context.js'
@@ -99,8 +99,13 @@ class WebhookIdempotencyService {
    * @param options.olderThan - claims made before this time are deleted
    * @param options.batchSize - how many one statement deletes; default 1000
    * @returns how many were deleted
+   * @throws {ConfigurationError} when the time is no valid date, or the batch size no whole number above 0
    */
   async prune({ olderThan, batchSize = 1000 }: { olderThan: Date; batchSize?: number }): Promise<number> {
+    if (!(olderThan instanceof Date) || Number.isNaN(olderThan.getTime())) {
+      throw new ConfigurationError(`prune() was given ${String(olderThan)} as olderThan. Give a valid Date.`)
+    }
+    wholeNumber('batchSize', batchSize, 1)
     let pruned = 0
     for (const { store } of this.processors.all()) pruned += await prune(store, olderThan, batchSize)
     return pruned

@@ -1,6 +1,6 @@
 import type { CanActivate, ExecutionContext } from '@nestjs/common'
 import { Inject, Injectable } from '@nestjs/common'
-import type { InvalidSignatureError } from './errors.js'
+import { InvalidSignatureError } from './errors.js'
 import { httpAnswer } from './http-answer.js'
 import { readDelivery } from './webhook-delivery.js'
 import type { WebhookHandlers } from './webhook-handlers.service.js'
@@ -21,7 +21,9 @@ export class WebhookSignatureGuard implements CanActivate {
     const handler = this.handlers.of(context.getHandler())
     if (!handler?.source.verify) return true
     try {
-      await handler.source.verify(readDelivery(context))
+      if (((await handler.source.verify(readDelivery(context))) as unknown) === false) {
+        throw new InvalidSignatureError('verify answered false')
+      }
       return true
     } catch (error) {
       if (isWebhookIdempotencyError(error) && error.code === 'INVALID_SIGNATURE') {

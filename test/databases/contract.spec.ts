@@ -149,6 +149,22 @@ describe.each(subjects)('$name, claim by $claim', ({ provider, create, claim }) 
     expect((await ids('batch')).toSorted()).toEqual(['b1', 'b2', 'b3', 'b4', ...forth])
   })
 
+  it('applies 999 new events of a batch of 1000 whose last one is known', async () => {
+    const big = Array.from({ length: 1000 }, (_, index) => `big_${String(index).padStart(4, '0')}`)
+    await first.credit('big', big.at(-1)!)
+    const outcome = await first.service.processBatch(
+      big.map((id) => ({ source: 'big', id })),
+      async (tx: Tx, { events }) => {
+        await tx.credit.createMany({
+          data: events.map(({ id }) => ({ accountId: 'acme', source: 'big', eventId: id, amount: 1 })),
+        })
+        return events.length
+      },
+    )
+    expect(outcome).toEqual({ outcome: 'processed', value: 999 })
+    expect(await credits('big')).toBe(1000)
+  })
+
   it('forgets an event, which is processed again then', async () => {
     await first.credit('forget', 'evt')
     expect(await first.service.forget({ source: 'forget', id: 'evt' })).toBe(true)
