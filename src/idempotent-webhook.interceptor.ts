@@ -37,7 +37,7 @@ export class IdempotentWebhookInterceptor implements NestInterceptor {
     const handler = this.handlers.of(context.getHandler())
     if (!handler || this.isBoundTwice(context)) return next.handle()
     const delivery = readDelivery(context)
-    const handshake = await handler.source.handshake?.(delivery)
+    const handshake = await Promise.resolve(handler.source.handshake?.(delivery))
     if (handshake) return of(this.shakeHands(context, handshake))
     try {
       const events = deliveredEvents(handler.source, delivery, this.options.maxEvents)

@@ -10,6 +10,12 @@ import { kindOf } from './prisma-errors.js'
 import type { ResolvedOptions } from './resolved-options.js'
 import { insertOrNothingBySql } from './sql-claim.strategy.js'
 
+/** How Prisma keeps the extensions of a client. */
+interface ExtensionNode {
+  extension?: { query?: unknown }
+  previous?: ExtensionNode
+}
+
 /** The table of claims; the only place that knows its model. */
 export class ProcessedEventsStore {
   readonly traits: DatabaseTraits
@@ -70,8 +76,16 @@ export class ProcessedEventsStore {
    * Prisma keeps the list of extensions for itself; without it the answer is no.
    */
   get mayHideFailures(): boolean {
-    const { _extensions: extensions } = this.client as { _extensions?: { isEmpty?(): boolean } }
-    return extensions?.isEmpty?.() === false
+    const { _extensions: extensions } = this.client as { _extensions?: { head?: ExtensionNode } }
+    for (let node = extensions?.head; node; node = node.previous) if (node.extension?.query) return true
+    return false
+  }
+
+  /** Whether the transaction is still what it was, told without a read of the model, which an extension may send elsewhere. */
+  async answers(tx: any, events: readonly WebhookEvent[]): Promise<boolean> {
+    if (this.traits.conflictEndsTransaction) return this.holds(tx, events)
+    const rows: { one?: unknown }[] | undefined = await tx.$queryRawUnsafe('SELECT 1 AS one')
+    return Number(rows?.[0]?.one) === 1
   }
 
   /** @returns whether there was a claim to forget */

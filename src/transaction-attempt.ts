@@ -92,9 +92,8 @@ export class TransactionAttempt<Value> {
     this.deadline.move(startedAt + this.timeout - performance.now(), () => this.timedOut(guarded))
     this.step = 'apply'
     const value = await this.applyTo(claimed, guarded)
-    if (guarded.failedStatement || this.store.mayHideFailures) {
-      await this.assertIntact(tx, claimed, guarded.failedStatement?.error)
-    }
+    if (guarded.failedStatement) await this.assertIntact(this.store.holds(tx, claimed), guarded.failedStatement.error)
+    else if (this.store.mayHideFailures) await this.assertIntact(this.store.answers(tx, claimed))
     if (guarded.undoneStatements) {
       const found = 'a nested transaction that was rolled back undid statements that were sent beside it'
       throw new TransactionAbortedError(this.source, found, { cause: guarded.undoneStatements.error })
@@ -147,10 +146,9 @@ export class TransactionAttempt<Value> {
    * COMMIT of a transaction that PostgreSQL has aborted answers ROLLBACK without an error, and Prisma does not look at it
    * (prisma/prisma#20496); after a deadlock MySQL has rolled everything back and commits nothing.
    */
-  private async assertIntact(tx: any, claimed: readonly WebhookEvent[], error: unknown): Promise<void> {
-    const intact = await this.store.holds(tx, claimed).catch(() => false)
+  private async assertIntact(look: Promise<boolean>, cause?: unknown): Promise<void> {
     const found = 'the database had already given its transaction up'
-    if (!intact) throw new TransactionAbortedError(this.source, found, { cause: error })
+    if (!(await look.catch(() => false))) throw new TransactionAbortedError(this.source, found, { cause })
   }
 
   private notStarted(cause?: unknown): Error {

@@ -283,7 +283,7 @@ it('rolls a handler back that answers with a stream, which would start before CO
     ],
   })
   expect(await deliver(CORVEL, { id: 'streamed' })).toMatchObject({ status: 500 })
-  expect(log.at('error').join()).toMatch(/CorvelController\.invoicePaid returned a stream.*Return a plain value/)
+  expect(log.at('error').join()).toMatch(/CorvelController\.invoicePaid answered by a stream.*Return a plain value/)
   expect(await recordsOf(database, 'streamed')).toEqual(NEVER)
 })
 
