@@ -2,7 +2,7 @@ import { ConfigurationError } from './errors.js'
 import type { RetentionOptions, WebhookIdempotencyOptions } from './webhook-idempotency-options.js'
 import type { TransactionOptions } from './prisma-client-like.js'
 
-/** The options with every default filled in; nothing else in the library knows a default. */
+/** The module's options with every default filled in; nothing else knows them. */
 export interface ResolvedOptions extends Required<
   Omit<WebhookIdempotencyOptions, 'transaction' | 'retention' | 'provider'>
 > {
