@@ -193,18 +193,9 @@ describe.each(subjects)('$name, claim by $claim', ({ provider, create, claim }) 
   // letsencrypt/boulder#8749: INSERT IGNORE answers "duplicate" for whatever is wrong with a row
   it('takes no other failure of the insert for a duplicate', async () => {
     const strict = await create()
-    const table = provider === 'mysql' ? '`processed_events`' : '"processed_events"'
     const instance = new Instance(await startApplication({ options: { prisma: strict.prisma(), claim, probe: false } }))
     try {
-      if (provider === 'sqlite') {
-        await strict.execute(
-          `CREATE TRIGGER refuse BEFORE INSERT ON ${table} BEGIN SELECT RAISE(ABORT, 'refused by a trigger'); END`,
-        )
-      } else {
-        await strict.execute(
-          `ALTER TABLE ${table} ADD CONSTRAINT "none" CHECK (event_type <> 'failure')`.replaceAll('"none"', 'refused'),
-        )
-      }
+      for (const sql of FAILING_INSERTS[provider]) await strict.execute(sql)
       await expect(instance.credit('failure', 'evt')).rejects.toThrow()
     } finally {
       await instance.close()
@@ -281,6 +272,18 @@ describe.each(subjects)('$name, claim by $claim', ({ provider, create, claim }) 
     })
   }
 })
+
+/** What makes each insert of a claim fail, in a way that INSERT IGNORE passes over where there is one. */
+const FAILING_INSERTS = {
+  postgresql: [`ALTER TABLE processed_events ADD CONSTRAINT refused CHECK (event_type <> 'failure')`],
+  mysql: [
+    'CREATE TABLE kinds (name VARCHAR(255) NOT NULL PRIMARY KEY) DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci',
+    'ALTER TABLE processed_events ADD CONSTRAINT refused FOREIGN KEY (event_type) REFERENCES kinds (name)',
+  ],
+  sqlite: [
+    `CREATE TRIGGER refuse BEFORE INSERT ON processed_events BEGIN SELECT RAISE(ABORT, 'refused by a trigger'); END`,
+  ],
+}
 
 /** One replica, and the effect that is to happen once. */
 class Instance {
