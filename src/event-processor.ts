@@ -165,6 +165,8 @@ export class EventProcessor {
 /** The time during which one delivery has its events to itself. */
 class Turn {
   private settled: Promise<boolean> = Promise.resolve(false)
+  /** Whether it committed, once it has ended. */
+  private committed: boolean | undefined = false
 
   constructor(private readonly held: HeldEvents) {}
 
@@ -177,14 +179,16 @@ class Turn {
   }
 
   follow(transaction: Promise<unknown>): void {
+    this.committed = undefined
     this.settled = transaction.then(
-      () => true,
-      () => false,
+      () => (this.committed = true),
+      () => (this.committed = false),
     )
   }
 
   /** The answer may have left before the transaction ended; the next delivery must not meet it in the database. */
   end(): void {
+    if (this.committed !== undefined) return this.held.release(this.committed)
     let timer: NodeJS.Timeout | undefined
     const bound = new Promise<boolean>((resolve) => {
       timer = setTimeout(resolve, UNSETTLED_BOUND, false).unref()

@@ -19,7 +19,9 @@ export class GuardedTransaction<Client extends object = any> {
   readonly client: Client
   private readonly running = new Set<Promise<unknown>>()
   private failure: { error: unknown } | undefined
+  /** Why it was closed before the handler had ended. */
   private closed: Error | undefined
+  private ended = false
   private undone: { error: unknown } | undefined
 
   constructor(
@@ -49,7 +51,7 @@ export class GuardedTransaction<Client extends object = any> {
   /** Refuses further statements; resolves when those under way have ended, also if nobody awaits them. */
   async close(): Promise<void> {
     while (this.running.size > 0) await Promise.allSettled(this.running)
-    this.closed ??= new TransactionClosedError('A handler used its tx too late')
+    this.ended = true
   }
 
   private assertOpen(): void {
@@ -58,6 +60,7 @@ export class GuardedTransaction<Client extends object = any> {
       throw new TransactionClosedError('A handler used its tx after its deadline', { cause: signal.reason })
     }
     if (this.closed) throw this.closed
+    if (this.ended) throw new TransactionClosedError('A handler used its tx too late')
   }
 
   private watch<Value>(statement: PromiseLike<Value>, level: Level): Promise<Value> {

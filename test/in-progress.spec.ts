@@ -148,12 +148,10 @@ describe('deliveries of one event in one process', () => {
     await start((tx, { id }) => credit(tx, { id }))
     const setTimer = jest.spyOn(globalThis, 'setTimeout')
     await Promise.all([...deliverTimes('timers', 3), deliver('timers 2')])
-    const ofEvents = setTimer.mock.calls.flatMap(([, ms], call) =>
-      ms === 30_000 ? [setTimer.mock.results[call]!.value] : [],
-    )
+    const bounds = setTimer.mock.calls.map(([, ms]) => ms)
     setTimer.mockRestore()
-    expect(ofEvents.length).toBeGreaterThan(0)
-    expect(ofEvents.filter((timer) => !(timer as any)._destroyed)).toEqual([])
+    expect(bounds).toContain(2250) // by which the transaction must have started
+    expect(bounds).not.toContain(30_000) // by which its end must be known, if it is not at once
   })
 
   describe('as parts of batches', () => {
