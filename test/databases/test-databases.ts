@@ -63,6 +63,8 @@ async function createPostgres(server: string): Promise<TestDatabase> {
   await onServer(`CREATE DATABASE "${name}"`)
   url.pathname = name
   const pool = new pg.Pool({ connectionString: url.href })
+  // It ends before its sessions have, which DROP DATABASE then terminates; without a listener that ends the test.
+  pool.on('error', () => {})
   const database = withClients(
     () => new PostgresClient({ adapter: new PrismaPg({ connectionString: url.href }) }),
     async (sql) => void (await pool.query(sql)),
