@@ -21,7 +21,8 @@ export function deliveredEvents(source: HandlerSource, delivery: WebhookDelivery
 
 function identify(source: HandlerSource, name: string, delivery: WebhookDelivery): EventIdentity[] {
   try {
-    const identities = [source.identify(delivery)].flat()
+    const identified = source.identify(delivery)
+    const identities = Array.isArray(identified) ? identified : [identified]
     if (identities.some(({ id }) => id === undefined)) assertBody(name, delivery)
     return identities
   } catch (error) {

@@ -1,4 +1,5 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { activeEvent, runWithoutActiveEvent } from './active-event.js'
 import { ClaimConflictError, EventInProgressError, NestedEventError } from './errors.js'
 import { eachOnce } from './event-key.js'
 import type { WebhookEvent } from './event-identity.js'
@@ -12,7 +13,6 @@ import type { ProcessedEventsStore } from './processed-events.store.js'
 import type { ResolvedOptions, ResolvedTransactionOptions } from './resolved-options.js'
 import type { Apply } from './transaction-attempt.js'
 import { TransactionAttempt } from './transaction-attempt.js'
-import { activeEvent, runWithoutActiveEvent } from './webhook-context.js'
 import type { Telemetry } from './telemetry.service.js'
 import type { WebhookLog } from './webhook-log.js'
 
@@ -20,7 +20,7 @@ import type { WebhookLog } from './webhook-log.js'
 export interface ProcessingOptions {
   transaction?: ResolvedTransactionOptions
   /** The request the events came with. */
-  request?: unknown
+  request?: object
 }
 
 /** How long events stay closed to others here when the database does not say how their transaction ended, in ms. */

@@ -30,7 +30,7 @@ export class EventsInFlight implements OnModuleDestroy {
   }
 
   /** @throws {ShuttingDownError} when the application has begun to shut down */
-  async track<Value>(work: () => Promise<Value>): Promise<Value> {
+  track<Value>(work: () => Promise<Value>): Promise<Value> {
     if (this.isDraining || this.disconnecting > 0) throw new ShuttingDownError()
     return this.follow(work())
   }

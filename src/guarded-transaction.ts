@@ -26,7 +26,7 @@ export class GuardedTransaction<Client extends object = any> {
 
   constructor(
     client: Client,
-    private readonly deadline: Pick<Deadline, 'signal' | 'race'>,
+    private readonly deadline: Pick<Deadline, 'error' | 'race'>,
     private readonly options: GuardOptions,
   ) {
     this.client = this.guardClient(client)
@@ -55,10 +55,8 @@ export class GuardedTransaction<Client extends object = any> {
   }
 
   private assertOpen(): void {
-    const { signal } = this.deadline
-    if (signal.aborted) {
-      throw new TransactionClosedError('A handler used its tx after its deadline', { cause: signal.reason })
-    }
+    const { error } = this.deadline
+    if (error) throw new TransactionClosedError('A handler used its tx after its deadline', { cause: error })
     if (this.closed) throw this.closed
     if (this.ended) throw new TransactionClosedError('A handler used its tx too late')
   }

@@ -3,7 +3,9 @@ import { HttpException, Inject, Injectable } from '@nestjs/common'
 import { HttpAdapterHost } from '@nestjs/core'
 import type { Observable } from 'rxjs'
 import { lastValueFrom, of } from 'rxjs'
+import { type ActiveEvent, eventOfRequest, handle } from './active-event.js'
 import { deliveredEvents } from './delivered-events.js'
+import type { WebhookEvent } from './event-identity.js'
 import { InvalidEventError, UnsupportedReplyError } from './errors.js'
 import type { EventsInFlight } from './events-in-flight.service.js'
 import { EVENTS_IN_FLIGHT } from './events-in-flight.service.js'
@@ -13,9 +15,7 @@ import type { Outcome } from './outcome.js'
 import type { ResolvedOptions } from './resolved-options.js'
 import { RESOLVED_OPTIONS } from './resolved-options.js'
 import type { HandshakeReply } from './sources/webhook-source.js'
-import type { WebhookContext } from './webhook-context.js'
-import { activeEvent, runWithEvent } from './webhook-context.js'
-import { isHttp, readDelivery } from './webhook-delivery.js'
+import { isHttp, readDelivery, requestOf } from './webhook-delivery.js'
 import type { WebhookHandler, WebhookHandlers } from './webhook-handlers.service.js'
 import { WEBHOOK_HANDLERS } from './webhook-handlers.service.js'
 import type { WebhookLog } from './webhook-log.js'
@@ -49,9 +49,9 @@ export class IdempotentWebhookInterceptor implements NestInterceptor {
           `The source "${source}" of a delivery to ${handler.name} is that of another handler.`,
         )
       }
-      const outcome = await handler.processor.process(events, (event) => this.apply(context, handler, next, event), {
+      const outcome = await handler.processor.process(events, () => this.apply(context, handler, next), {
         transaction: handler.transaction,
-        request: context.getArgs(),
+        request: requestOf(context),
       })
       return of(this.replyTo(handler, outcome))
     } catch (error) {
@@ -66,28 +66,31 @@ export class IdempotentWebhookInterceptor implements NestInterceptor {
 
   /** The inner one of two interceptors on a method would wait for the claim that the outer one has made. */
   private isBoundTwice(context: ExecutionContext): boolean {
-    return activeEvent()?.request === context.getArgs()
+    return eventOfRequest(requestOf(context)) !== undefined
   }
 
-  private async apply(
-    context: ExecutionContext,
-    handler: WebhookHandler,
-    next: CallHandler,
-    { events }: WebhookContext,
-  ): Promise<unknown> {
-    if (!handler.each) return this.callHandler(context, handler, next)
-    for (const event of events) await runWithEvent(event, () => this.callHandler(context, handler, next))
+  private async apply(context: ExecutionContext, handler: WebhookHandler, next: CallHandler): Promise<unknown> {
+    const batch = eventOfRequest(requestOf(context))!
+    if (!handler.each) return this.callHandler(context, handler, next, batch)
+    for (const event of batch.context.events) {
+      const active = oneOf(batch, event)
+      await handle(active, () => this.callHandler(context, handler, next, active))
+    }
     return undefined
   }
 
-  private async callHandler(context: ExecutionContext, handler: WebhookHandler, next: CallHandler): Promise<unknown> {
+  private async callHandler(
+    context: ExecutionContext,
+    handler: WebhookHandler,
+    next: CallHandler,
+    active: ActiveEvent,
+  ): Promise<unknown> {
     try {
       const reply: unknown = await lastValueFrom(next.handle(), { defaultValue: undefined })
       assertPlainReply(handler.name, reply)
       return reply
     } finally {
-      const hasTime = activeEvent()?.context.signal.aborted === false
-      if (hasTime && isAnswered(context)) this.log.answeredEarly(handler.name)
+      if (!active.ended && !active.expired && isAnswered(context)) this.log.answeredEarly(handler.name)
     }
   }
 
@@ -123,6 +126,11 @@ export class IdempotentWebhookInterceptor implements NestInterceptor {
   }
 }
 
+/** A batch with one event at hand; it ends with the batch. */
+function oneOf(batch: ActiveEvent, event: WebhookEvent): ActiveEvent {
+  return Object.create(batch, { context: { value: { ...batch.context, event, events: [event] } } })
+}
+
 /** An exception rolls back; with a status of success it would end the deliveries of an event that had no effect. */
 function isSuccess(error: unknown): boolean {
   return error instanceof HttpException && error.getStatus() < 400
@@ -131,6 +139,6 @@ function isSuccess(error: unknown): boolean {
 /** On Express and Fastify. */
 function isAnswered(context: ExecutionContext): boolean {
   if (!isHttp(context)) return false
-  const { headersSent, sent } = context.switchToHttp().getResponse<{ headersSent?: boolean; sent?: boolean }>()
+  const { headersSent, sent } = context.getArgByIndex<{ headersSent?: boolean; sent?: boolean }>(1)
   return headersSent === true || sent === true
 }

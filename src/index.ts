@@ -32,6 +32,7 @@ export {
   TransactionAbortedError,
   TransactionClosedError,
   TransactionNotStartedError,
+  UnknownContextError,
   UnsupportedReplyError,
 } from './errors.js'
 export { WebhookIdempotencyError } from './webhook-idempotency.error.js'

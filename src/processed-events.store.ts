@@ -45,7 +45,7 @@ export class ProcessedEventsStore {
     this.insert = claim === 'sql' ? insertOrNothingBySql(client, model) : this.traits.claim({ name: model, encodeKey })
   }
 
-  async transaction<Value>(work: (tx: any) => Promise<Value>, options: TransactionOptions): Promise<Value> {
+  transaction<Value>(work: (tx: any) => Promise<Value>, options: TransactionOptions): Promise<Value> {
     return this.client.$transaction(work, options)
   }
 

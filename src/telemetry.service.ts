@@ -55,8 +55,9 @@ export class Telemetry {
           throw error
         } finally {
           this.inFlight.add(-1, attributes)
-          this.deliveries.add(1, { ...attributes, ...ending })
-          this.duration.record((performance.now() - started) / 1000, { ...attributes, ...ending })
+          const all = { ...attributes, ...ending }
+          this.deliveries.add(1, all)
+          this.duration.record((performance.now() - started) / 1000, all)
           span.setAttributes(ending).end()
         }
       },

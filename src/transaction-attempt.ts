@@ -1,3 +1,4 @@
+import { type ActiveEvent, handle } from './active-event.js'
 import { Deadline } from './deadline.js'
 import {
   EventInProgressError,
@@ -10,8 +11,7 @@ import type { WebhookEvent } from './event-identity.js'
 import { GuardedTransaction } from './guarded-transaction.js'
 import type { TransactionOptions } from './prisma-client-like.js'
 import type { ProcessedEventsStore } from './processed-events.store.js'
-import type { ActiveEvent, WebhookContext } from './webhook-context.js'
-import { runWithActiveEvent } from './webhook-context.js'
+import type { WebhookContext } from './webhook-context.js'
 
 /** What is done with new events; its value becomes the answer. */
 export type Apply<Value> = (context: WebhookContext) => Promise<Value>
@@ -24,7 +24,7 @@ export interface AttemptOptions {
   /** How long the claim may wait for a transaction of another process, in ms. */
   claimTimeout: number
   /** The request the events came with. */
-  request?: unknown
+  request?: object
 }
 
 /** Time that is kept for COMMIT beyond `timeout`, so that Prisma's own rollback timer never meets it, in ms. */
@@ -60,16 +60,21 @@ export class TransactionAttempt<Value> {
     this.timeout = timeout
     this.source = events[0]!.source
     this.deadline = new Deadline(maxWait + START_GRACE, () => this.notStarted())
-    this.settled = this.store
-      .transaction((tx) => this.workWithinDeadline(tx), {
-        ...options.transaction,
-        timeout: timeout + COMMIT_RESERVE,
-      })
-      .catch((error: unknown) => {
-        throw this.step === 'start' ? this.notStarted(error) : error
-      })
-      .finally(() => this.deadline.clear())
+    this.settled = this.run()
     this.result = this.deadline.race(this.settled)
+  }
+
+  private async run(): Promise<Committed<Value>> {
+    try {
+      return await this.store.transaction((tx) => this.workWithinDeadline(tx), {
+        ...this.options.transaction,
+        timeout: this.timeout + COMMIT_RESERVE,
+      })
+    } catch (error) {
+      throw this.step === 'start' ? this.notStarted(error) : error
+    } finally {
+      this.deadline.clear()
+    }
   }
 
   /** ROLLBACK must not overtake a statement under way, which would then be committed alone (prisma/prisma#29762). */
@@ -112,13 +117,17 @@ export class TransactionAttempt<Value> {
   }
 
   private async applyTo(events: readonly WebhookEvent[], guarded: GuardedTransaction): Promise<Value> {
+    const { deadline } = this
     const active: ActiveEvent = {
       context: this.contextOf(events, guarded),
       request: this.options.request,
+      get expired() {
+        return deadline.error !== undefined
+      },
       ended: false,
     }
     try {
-      return await runWithActiveEvent(active, () => this.apply(active.context))
+      return await handle(active, () => this.apply(active.context))
     } finally {
       await guarded.close()
       active.ended = true
@@ -126,15 +135,17 @@ export class TransactionAttempt<Value> {
   }
 
   private contextOf(events: readonly WebhookEvent[], guarded: GuardedTransaction): WebhookContext {
-    const { signal } = this.deadline
+    const { deadline } = this
     return {
       source: this.source,
       event: events[0]!,
       events,
       tx: guarded.client,
-      signal,
+      get signal() {
+        return deadline.signal
+      },
       afterCommit: (hook) => {
-        if (this.step !== 'apply' || signal.aborted) {
+        if (this.step !== 'apply' || deadline.error) {
           throw new TransactionClosedError('A handler called afterCommit() too late')
         }
         this.afterCommit.push(hook)

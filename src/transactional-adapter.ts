@@ -1,4 +1,4 @@
-import { activeEvent } from './webhook-context.js'
+import { activeEvent, followEvents } from './active-event.js'
 
 /** What an adapter of `@nestjs-cls/transactional` is to this library. */
 export interface TransactionalAdapterLike<Connection, Tx, Options> {
@@ -36,6 +36,7 @@ export function joinWebhookTransaction<
   Options,
   Adapter extends TransactionalAdapterLike<Connection, Tx, Options>,
 >(adapter: Adapter & TransactionalAdapterLike<Connection, Tx, Options>): Adapter {
+  followEvents()
   const optionsFactory: Adapter['optionsFactory'] = (connection) => {
     const options = adapter.optionsFactory(connection)
     return {

@@ -1,6 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { WebhookEvent } from './event-identity.js'
-import { onePerProcess } from './one-per-process.js'
 
 /**
  * What a handler knows of the event it handles.
@@ -26,35 +24,4 @@ export interface WebhookContext<Tx = any, Payload = any> {
    * @throws {TransactionClosedError} when the event has ended
    */
   afterCommit(hook: () => unknown): void
-}
-
-/** An event that is being handled, as the code below its handler sees it. */
-export interface ActiveEvent {
-  readonly context: WebhookContext
-  /** The request it came with, if it came with one. */
-  readonly request?: unknown
-  /** Code that a handler left running still sees its event after the end. */
-  ended: boolean
-}
-
-const storage = onePerProcess('active-event', () => new AsyncLocalStorage<ActiveEvent>())
-
-/** The event that the running code handles, if it handles one. */
-export function activeEvent(): ActiveEvent | undefined {
-  const active = storage.getStore()
-  return active?.ended ? undefined : active
-}
-
-export function runWithActiveEvent<Value>(active: ActiveEvent, work: () => Value): Value {
-  return storage.run(active, work)
-}
-
-/** Runs a part of a batch's work that sees one event; it inherits from the batch, so that it ends with it. */
-export function runWithEvent<Value>(event: WebhookEvent, work: () => Value): Value {
-  const batch = storage.getStore()!
-  return storage.run(Object.create(batch, { context: { value: { ...batch.context, event, events: [event] } } }), work)
-}
-
-export function runWithoutActiveEvent<Value>(work: () => Value): Value {
-  return storage.exit(work)
 }

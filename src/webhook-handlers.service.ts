@@ -1,6 +1,7 @@
 import type { OnModuleInit } from '@nestjs/common'
 import { Inject, Injectable } from '@nestjs/common'
 import { DiscoveryService, MetadataScanner } from '@nestjs/core'
+import { followEvents } from './active-event.js'
 import { ConfigurationError } from './errors.js'
 import type { EventProcessor } from './event-processor.js'
 import { EventProcessors } from './event-processors.service.js'
@@ -8,7 +9,7 @@ import { assertAnswersAfterCommit, assertReceives, assertStillDecorated } from '
 import type { HandlerSource } from './handler-source.js'
 import { sourceOfHandler } from './handler-source.js'
 import type { HandlerMetadata } from './idempotent-webhook-options.js'
-import { HANDLER_METADATA } from './nest-metadata.js'
+import { HANDLER_METADATA, MESSAGE_PATTERN } from './nest-metadata.js'
 import type { ResolvedOptions, ResolvedTransactionOptions } from './resolved-options.js'
 import { RESOLVED_OPTIONS, resolveTransaction } from './resolved-options.js'
 
@@ -92,6 +93,8 @@ export class WebhookHandlers implements OnModuleInit {
     const metadata: HandlerMetadata = Reflect.getMetadata(HANDLER_METADATA, method)
     const name = `${controller.name}.${key}`
     assertReceives(controller, key)
+    // Param decorators cannot tell one message from another.
+    if (Reflect.hasMetadata(MESSAGE_PATTERN, method)) followEvents()
     assertAnswersAfterCommit(controller, key)
     const source = sourceOfHandler(metadata, this.options.sources, name)
     this.assertOnlyHandlerOf(source, name)

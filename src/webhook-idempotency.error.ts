@@ -15,6 +15,7 @@ export type WebhookIdempotencyErrorCode =
   | 'MISSING_TABLE'
   | 'NESTED_EVENT'
   | 'NO_CONTEXT'
+  | 'UNKNOWN_CONTEXT'
   | 'UNSUPPORTED_REPLY'
   | 'SHUTTING_DOWN'
   | 'PERMANENT'

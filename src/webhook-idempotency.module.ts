@@ -1,7 +1,10 @@
-import { Module } from '@nestjs/common'
-import { DiscoveryModule } from '@nestjs/core'
+import type { OnModuleInit } from '@nestjs/common'
+import { Inject, Module } from '@nestjs/common'
+import { DiscoveryModule, ModulesContainer } from '@nestjs/core'
+import { followEvents } from './active-event.js'
 import { EVENT_PROCESSORS, EventProcessors } from './event-processors.service.js'
 import { EVENTS_IN_FLIGHT, EventsInFlight } from './events-in-flight.service.js'
+import { isInjected } from './injection.js'
 import { RESOLVED_OPTIONS, resolveOptions } from './resolved-options.js'
 import { RetentionService } from './retention.service.js'
 import { TableProbe } from './table-probe.service.js'
@@ -37,4 +40,13 @@ import { WEBHOOK_LOG, WebhookLog } from './webhook-log.js'
   ],
   exports: [RESOLVED_OPTIONS, WEBHOOK_LOG, EVENTS_IN_FLIGHT, WEBHOOK_HANDLERS, WebhookIdempotencyService],
 })
-export class WebhookIdempotencyModule extends ConfigurableModuleClass {}
+export class WebhookIdempotencyModule extends ConfigurableModuleClass implements OnModuleInit {
+  constructor(@Inject(ModulesContainer) private readonly modules: ModulesContainer) {
+    super()
+  }
+
+  /** Whoever has the service may ask it for the event at hand, or process another one. */
+  onModuleInit(): void {
+    if (isInjected(this.modules, WebhookIdempotencyService)) followEvents()
+  }
+}

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common'
+import { activeEventOfCaller, followEvents } from './active-event.js'
 import { ConfigurationError, TooManyEventsError } from './errors.js'
 import type { EventIdentity, WebhookEvent } from './event-identity.js'
 import { checkId, checkSource, toEvent } from './event-identity.js'
@@ -11,7 +12,6 @@ import type { ResolvedOptions } from './resolved-options.js'
 import { RESOLVED_OPTIONS, wholeNumber } from './resolved-options.js'
 import { prune } from './retention.service.js'
 import type { WebhookContext } from './webhook-context.js'
-import { activeEvent } from './webhook-context.js'
 import type { WebhookHandlers } from './webhook-handlers.service.js'
 import { WEBHOOK_HANDLERS } from './webhook-handlers.service.js'
 
@@ -30,9 +30,14 @@ class WebhookIdempotencyService {
     @Inject(WEBHOOK_HANDLERS) private readonly handlers: WebhookHandlers,
   ) {}
 
-  /** The context of the event that the calling code handles, or `undefined` when it handles none. */
+  /**
+   * The context of the event that the calling code handles, or `undefined` when it handles none.
+   *
+   * @throws {UnknownContextError} when the service was not injected, but taken from `ModuleRef.get()` or `app.get()`: once, for
+   * an event that was in progress at its first use
+   */
   get context(): WebhookContext | undefined {
-    return activeEvent()?.context
+    return activeEventOfCaller()?.context
   }
 
   /**
@@ -55,6 +60,7 @@ class WebhookIdempotencyService {
     event: ProcessedIdentity,
     apply: (tx: Tx, context: WebhookContext<Tx>) => Promise<Value>,
   ): Promise<Outcome<Value>> {
+    followEvents()
     const checked = toEvent(event?.source, event)
     return this.handlers.processorOf(checked.source).process([checked], (context) => apply(context.tx, context))
   }
@@ -76,6 +82,7 @@ class WebhookIdempotencyService {
     events: readonly ProcessedIdentity[],
     apply: (tx: Tx, context: WebhookContext<Tx>) => Promise<Value>,
   ): Promise<Outcome<Value>> {
+    followEvents()
     const { maxEvents } = this.options
     if (events.length === 0) return { outcome: 'duplicate' }
     if (events.length > maxEvents) throw new TooManyEventsError(events[0]!.source, events.length, maxEvents)

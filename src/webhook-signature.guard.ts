@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common'
 import { InvalidSignatureError } from './errors.js'
 import { httpAnswer } from './http-answer.js'
 import { readDelivery } from './webhook-delivery.js'
-import type { WebhookHandlers } from './webhook-handlers.service.js'
+import type { WebhookHandler, WebhookHandlers } from './webhook-handlers.service.js'
 import { WEBHOOK_HANDLERS } from './webhook-handlers.service.js'
 import type { WebhookLog } from './webhook-log.js'
 import { WEBHOOK_LOG } from './webhook-log.js'
@@ -17,17 +17,20 @@ export class WebhookSignatureGuard implements CanActivate {
     @Inject(WEBHOOK_LOG) private readonly log: WebhookLog,
   ) {}
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  canActivate(context: ExecutionContext): true | Promise<true> {
     const handler = this.handlers.of(context.getHandler())
-    if (!handler?.source.verify) return true
+    return handler?.source.verify ? this.verify(handler, context) : true
+  }
+
+  private async verify({ name, source }: WebhookHandler, context: ExecutionContext): Promise<true> {
     try {
-      if (((await handler.source.verify(readDelivery(context))) as unknown) === false) {
+      if (((await source.verify!(readDelivery(context))) as unknown) === false) {
         throw new InvalidSignatureError('verify answered false')
       }
       return true
     } catch (error) {
       if (isWebhookIdempotencyError(error) && error.code === 'INVALID_SIGNATURE') {
-        this.log.unverified(handler.name, (error as InvalidSignatureError).reason)
+        this.log.unverified(name, (error as InvalidSignatureError).reason)
       }
       throw httpAnswer(error) ?? error
     }

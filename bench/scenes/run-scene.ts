@@ -10,6 +10,8 @@ export interface SceneOptions {
   rounds: number
   /** How long one round of one contestant takes. */
   seconds: number
+  /** How many rounds of each do not count: the just-in-time compiler is at work, and connections are made. */
+  warmUp: number
 }
 
 /** What a scene yielded for one contestant. */
@@ -33,21 +35,20 @@ interface Round extends LoadResult {
 }
 
 const BASELINE: SubjectName = 'prisma'
-/** Until then the just-in-time compiler is at work, and connections are made. */
-const WARM_UP_SECONDS = 1
 
 export async function runScene(
   scene: Scene,
   field: readonly Contestant[],
-  { rounds, seconds }: SceneOptions,
+  { rounds, seconds, warmUp }: SceneOptions,
 ): Promise<SceneResult[]> {
   const contestants = field.filter((contestant) => scene.suits(contestant))
   const doubleBefore = new Map<Contestant, number>()
   for (const contestant of contestants) {
     await scene.prepare?.(contestant)
-    await scene.run(contestant, Math.min(seconds, WARM_UP_SECONDS))
     doubleBefore.set(contestant, await contestant.database.doubleEffects())
   }
+  // In turn as well: one that was left alone after its warm-up would be slower than the last one.
+  await interleave(contestants, warmUp, (contestant) => scene.run(contestant, seconds))
   const results = await interleave(contestants, rounds, (contestant) => measure(scene, contestant, seconds))
   const baseline = results.get(contestants.find(({ name }) => name === BASELINE)!)!
   const summaries: SceneResult[] = []

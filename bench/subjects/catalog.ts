@@ -19,6 +19,12 @@ export const subjects = {
     takesBatches: true,
     load: () => import('./ours.js'),
   },
+  'ours-sql': {
+    title: "nestjs-webhook-idempotency, claim: 'sql'",
+    lacks: '-',
+    takesBatches: true,
+    load: () => import('./ours.js'),
+  },
   prisma: {
     title: 'by hand with Prisma',
     lacks:
@@ -26,6 +32,11 @@ export const subjects = {
       'answers 200 and commits nothing; a handler past its timeout goes on',
     takesBatches: true,
     load: () => import('./prisma.js'),
+  },
+  interceptor: {
+    title: 'by hand with Prisma, in an interceptor',
+    lacks: 'as by hand with Prisma; it shows what an interceptor and a guard of Nest cost without any library in them',
+    load: () => import('./interceptor.js'),
   },
   pg: {
     title: 'by hand with pg alone',

@@ -44,9 +44,10 @@ function eventsOf({ events }: BenchBatch) {
 class OursModule {}
 
 export function moduleOf(config: ApplicationConfig): DynamicModule {
+  const claim = config.subject === 'ours-sql' ? 'sql' : 'createMany'
   return {
     module: OursModule,
-    imports: [WebhookIdempotencyModule.forRoot({ prisma: BenchPrisma })],
+    imports: [WebhookIdempotencyModule.forRoot({ prisma: BenchPrisma, claim })],
     controllers: [EventsController],
     providers: [prismaOf(config)],
   }
