@@ -4,17 +4,22 @@ import { Databases } from './harness/databases.js'
 import { numberOf, parseOptions } from './harness/options.js'
 import type { Figures, Goal, Row } from './harness/report.js'
 import { machineWith, printReport, show } from './harness/report.js'
-import type { SceneResult } from './scenes/run-scene.js'
-import { runScene } from './scenes/run-scene.js'
-import type { Scene } from './scenes/scene.js'
+import { SceneRounds } from './scenes/scene-rounds.js'
 import { batches, distinct, lateDuplicates, storm } from './scenes/scenes.js'
 import type { SubjectName } from './subjects/catalog.js'
 import { subjects } from './subjects/catalog.js'
 
-const options = parseOptions({ seconds: { type: 'string' }, only: { type: 'string' }, subjects: { type: 'string' } })
-const rounds = numberOf(options.rounds, options.quick ? 5 : 15)
-const seconds = numberOf(options.seconds, options.quick ? 0.15 : 0.6)
-const warmUp = options.quick ? 2 : 8
+const options = parseOptions({
+  sittings: { type: 'string' },
+  seconds: { type: 'string' },
+  only: { type: 'string' },
+  subjects: { type: 'string' },
+})
+const sittings = numberOf(options.sittings, options.quick ? 1 : 3)
+/** Of one sitting. */
+const rounds = numberOf(options.rounds, 5)
+const seconds = numberOf(options.seconds, options.quick ? 0.15 : 0.5)
+const warmUp = options.quick ? 2 : 6
 const scenes = (
   options.quick
     ? [distinct(8), lateDuplicates(8), storm(), batches(4)]
@@ -38,29 +43,39 @@ const WANTED: Record<string, Partial<Record<SubjectName, number>>> = {
 
 const databases = await Databases.open(options)
 try {
-  const field = await startContestants(subjectNames(), databases)
+  const measured = scenes.map((scene) => new SceneRounds(scene))
+  let lastField: Field | undefined
+  for (let sitting = 0; sitting < sittings; sitting++) {
+    lastField = await sit(measured, sitting)
+  }
+  const report = {
+    bench: 'bench',
+    machine: machineWith(await databases.version()),
+    settings: { sittings, rounds, seconds, warmUp, durable: options.durable, quick: options.quick },
+    goals: measured.flatMap(goalsOf),
+    figures: [...measured.map((scene) => figuresOf(scene, lastField!)), guaranteesOf(lastField!)],
+    data: measured.map(({ scene: { title, unit }, results }) => ({ scene: title, unit, result: results })),
+  }
+  printReport(report, options)
+} finally {
+  await databases.close()
+}
+
+/** All contestants anew, in another order: what the just-in-time compiler made of a process stays with it to its end. */
+async function sit(measured: readonly SceneRounds[], sitting: number): Promise<Field> {
+  const names = subjectNames()
+  const turn = sitting % names.length
+  const field = await startContestants([...names.slice(turn), ...names.slice(0, turn)], databases)
   try {
-    const results = new Map<Scene, SceneResult[]>()
-    for (const scene of scenes) {
+    for (const scene of measured) {
       await databases.settle()
-      console.log(`${scene.title} …`)
-      results.set(scene, await runScene(scene, field.contestants, { rounds, seconds, warmUp }))
+      console.log(`sitting ${sitting + 1} of ${sittings}: ${scene.scene.title} …`)
+      await scene.run(field.contestants, { rounds, seconds, warmUp })
     }
-    const figures = [...[...results].map(([scene, result]) => figuresOf(scene, result, field)), guaranteesOf(field)]
-    const report = {
-      bench: 'bench',
-      machine: machineWith(await databases.version()),
-      settings: { rounds, seconds, durable: options.durable, quick: options.quick },
-      goals: goalsOf(results),
-      figures,
-      data: [...results].map(([{ title, unit }, result]) => ({ scene: title, unit, result })),
-    }
-    printReport(report, options)
+    return field
   } finally {
     await field.close()
   }
-} finally {
-  await databases.close()
 }
 
 function subjectNames(): SubjectName[] {
@@ -69,7 +84,7 @@ function subjectNames(): SubjectName[] {
   return wanted ? names.filter((name) => name === 'prisma' || wanted.includes(name)) : names
 }
 
-function figuresOf(scene: Scene, results: readonly SceneResult[], field: Field): Figures {
+function figuresOf({ scene, results }: SceneRounds, field: Field): Figures {
   const rows: Row[] = results.map(({ title, perSecond, ratio, p50, p99, cpu, refused, double }) => ({
     subject: title,
     [`${scene.unit}/s`]: show(perSecond.median),
@@ -102,14 +117,12 @@ function guaranteesOf({ contestants, missing }: Field): Figures {
   return { title: 'What was compared', rows: [...run, ...notRun] }
 }
 
-function goalsOf(results: ReadonlyMap<Scene, readonly SceneResult[]>): Goal[] {
-  return [...results].flatMap(([{ title }, result]) => {
-    const wanted = WANTED[title] ?? {}
-    return result.flatMap(({ subject, title: name, ratio }) => {
-      const least = wanted[subject]
-      if (!least) return []
-      const goal = `${title}: ${name} at least ${least} of what the transaction by hand does`
-      return [{ goal, figure: show(ratio.median), met: ratio.median >= least }]
-    })
+function goalsOf({ scene: { title }, results }: SceneRounds): Goal[] {
+  const wanted = WANTED[title] ?? {}
+  return results.flatMap(({ subject, title: name, ratio }) => {
+    const least = wanted[subject]
+    if (!least) return []
+    const goal = `${title}: ${name} at least ${least} of what the transaction by hand does`
+    return [{ goal, figure: show(ratio.median), met: ratio.median >= least }]
   })
 }

@@ -3,12 +3,39 @@ import type { WebhookEvent } from './event-identity.js'
 import { inKeyOrder, keyOf } from './event-key.js'
 
 /** Events that one delivery alone works on in this process, until it lets them go. */
-export interface HeldEvents {
-  /** Without those that another delivery committed while this one waited. */
-  readonly events: readonly WebhookEvent[]
-  readonly waited: boolean
+export class HeldEvents {
+  /** Whether other deliveries had to end first. */
+  waited = false
+  private readonly held = new Map<string, WebhookEvent>()
+  private left: Promise<boolean> | undefined
+  private leave: ((committed: boolean) => void) | undefined
+
+  constructor(
+    private readonly delivered: readonly WebhookEvent[],
+    private readonly inProgress: Map<string, HeldEvents>,
+  ) {}
+
+  /** Without those that another delivery committed while this one waited; in the order delivered. */
+  get events(): readonly WebhookEvent[] {
+    if (this.held.size === this.delivered.length) return this.delivered
+    return this.delivered.filter((event) => this.held.has(keyOf(event)))
+  }
+
+  add(key: string, event: WebhookEvent): void {
+    this.inProgress.set(key, this)
+    this.held.set(key, event)
+  }
+
   /** Lets the next delivery of each event go on: as a duplicate if it is committed, else in our place. */
-  release(committed: boolean): void
+  release(committed: boolean): void {
+    for (const key of this.held.keys()) this.inProgress.delete(key)
+    this.leave?.(committed)
+  }
+
+  /** Ends with the release, and says whether the events are committed. */
+  get released(): Promise<boolean> {
+    return (this.left ??= new Promise((resolve) => (this.leave = resolve)))
+  }
 }
 
 /**
@@ -16,7 +43,7 @@ export interface HeldEvents {
  * It decides nothing: the unique key does. It holds one entry for each event in flight.
  */
 export class InProgressEvents {
-  private readonly inProgress = new Map<string, Promise<boolean>>()
+  private readonly inProgress = new Map<string, HeldEvents>()
 
   /**
    * @param events - each once
@@ -24,33 +51,27 @@ export class InProgressEvents {
    * @param reason - what to throw then
    */
   async hold(events: readonly WebhookEvent[], bound: number, reason: () => Error): Promise<HeldEvents> {
-    const held = new Set<WebhookEvent>()
-    let leave!: (committed: boolean) => void
-    const left = new Promise<boolean>((resolve) => (leave = resolve))
-    const release = (committed: boolean) => {
-      for (const event of held) this.inProgress.delete(keyOf(event))
-      leave(committed)
-    }
+    const held = new HeldEvents(events, this.inProgress)
     let deadline: Deadline | undefined
     try {
       for (const event of inKeyOrder(events)) {
+        const key = keyOf(event)
         let committed = false
-        let ahead: Promise<boolean> | undefined
+        let ahead: HeldEvents | undefined
         // From the last look to the entry nothing is awaited: no other delivery can come between.
-        while (!committed && (ahead = this.inProgress.get(keyOf(event)))) {
+        while (!committed && (ahead = this.inProgress.get(key))) {
+          held.waited = true
           deadline ??= new Deadline(bound, reason)
-          committed = await deadline.race(ahead)
+          committed = await deadline.race(ahead.released)
         }
-        if (committed) continue
-        this.inProgress.set(keyOf(event), left)
-        held.add(event)
+        if (!committed) held.add(key, event)
       }
+      return held
     } catch (error) {
-      release(false)
+      held.release(false)
       throw error
     } finally {
       deadline?.clear()
     }
-    return { events: events.filter((event) => held.has(event)), waited: deadline !== undefined, release }
   }
 }

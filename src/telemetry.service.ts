@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common'
 import type { Attributes, Span } from '@opentelemetry/api'
-import { metrics, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { createNoopMeter, metrics, ProxyTracerProvider, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { WebhookEvent } from './event-identity.js'
 import type { Outcome } from './outcome.js'
 
@@ -37,6 +37,7 @@ export class Telemetry {
 
   /** Observes the processing of one delivery. */
   observe<Value>(events: readonly WebhookEvent[], work: () => Promise<Outcome<Value>>): Promise<Outcome<Value>> {
+    if (!this.isObserved) return work()
     const attributes = attributesOf(events)
     return this.tracer.startActiveSpan(
       `process ${events[0]!.source}`,
@@ -62,6 +63,13 @@ export class Telemetry {
         }
       },
     )
+  }
+
+  /** Whether there is an OpenTelemetry SDK; one for traces may come later than this. */
+  private get isObserved(): boolean {
+    if (this.meter !== createNoopMeter()) return true
+    const provider = trace.getTracerProvider()
+    return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer(SCOPE) !== undefined
   }
 
   waited(events: readonly WebhookEvent[]): void {

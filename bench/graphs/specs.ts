@@ -1,7 +1,7 @@
 import type { TopLevelSpec } from 'vega-lite'
 import type { Report } from '../harness/report.js'
 import type { Spread } from '../harness/statistics.js'
-import type { SceneResult } from '../scenes/run-scene.js'
+import type { SceneResult } from '../scenes/scene-rounds.js'
 
 /** A graph of docs/performance.md, by the name of its file. */
 export type Graphs = Record<string, TopLevelSpec>
