@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { UnknownContextError } from './errors.js'
+import { UnknownContextError } from './context.errors.js'
 import { onePerProcess } from './one-per-process.js'
 import type { WebhookContext } from './webhook-context.js'
 
@@ -18,7 +18,8 @@ export interface ActiveEvent {
 const EVENT = Symbol.for('nestjs-webhook-idempotency:event')
 
 /**
- * The events that are being handled, to be found by all code below their handlers once somebody has use of it: on Node.js 20 and 22 every promise of a process costs more as soon as an AsyncLocalStorage is used in it.
+ * The events that are being handled, to be found by all code below their handlers once somebody has use of it: on Node.js 20
+ * and 22 every promise of a process costs more as soon as an AsyncLocalStorage is used in it.
  */
 interface ActiveEvents {
   readonly storage: AsyncLocalStorage<ActiveEvent>

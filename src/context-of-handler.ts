@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common'
 import { activeEvent, eventOfRequest } from './active-event.js'
-import { NoContextError } from './errors.js'
+import { NoContextError } from './context.errors.js'
 import type { WebhookContext } from './webhook-context.js'
 import { requestOf } from './webhook-delivery.js'
 

@@ -14,6 +14,7 @@ export type { EventIdentity, WebhookEvent } from './event-identity.js'
 export type { DeliveryHeaders, WebhookDelivery } from './webhook-delivery.js'
 export type { HandshakeReply, WebhookSource } from './sources/webhook-source.js'
 export type { PrismaClientLike, TransactionOptions } from './prisma-client-like.js'
+export { NoContextError, UnknownContextError } from './context.errors.js'
 export {
   ClaimConflictError,
   ConfigurationError,
@@ -25,14 +26,12 @@ export {
   MissingRawBodyError,
   MissingTableError,
   NestedEventError,
-  NoContextError,
   PermanentWebhookError,
   ShuttingDownError,
   TooManyEventsError,
   TransactionAbortedError,
   TransactionClosedError,
   TransactionNotStartedError,
-  UnknownContextError,
   UnsupportedReplyError,
 } from './errors.js'
 export { WebhookIdempotencyError } from './webhook-idempotency.error.js'
