@@ -9,11 +9,11 @@ export class WebhookLog {
   private readonly logger = new Logger('WebhookIdempotency')
 
   processed(events: readonly WebhookEvent[]): void {
-    if (Logger.isLevelEnabled('verbose')) this.logger.verbose?.(`processed ${name(events)}`)
+    this.logger.verbose?.(`processed ${name(events)}`)
   }
 
   duplicate(events: readonly WebhookEvent[]): void {
-    if (Logger.isLevelEnabled('debug')) this.logger.debug?.(`duplicate ${name(events)}`)
+    this.logger.debug?.(`duplicate ${name(events)}`)
   }
 
   rejected(events: readonly WebhookEvent[], reason: string): void {
