@@ -59,11 +59,7 @@ export function checkId(source: string, id: unknown): string {
   return text as string
 }
 
-/** What nearly every ID and type is: nothing in it needs a closer look. */
-const PLAIN = /^[\x21-\x7e]{1,255}$/
-
 function faultOf(text: string): string | undefined {
-  if (PLAIN.test(text) && !STRINGIFIED_NOTHING.has(text)) return undefined
   if (text === '') return 'is an empty string'
   if (text.trim() === '') return 'is blank'
   if (Buffer.byteLength(text) > MAX_BYTES) return `has ${Buffer.byteLength(text)} bytes`
@@ -84,7 +80,6 @@ function describe(value: unknown): string {
 /** The type is for people: whatever comes is made storable, never refused. */
 export function cleanType(type: unknown): string {
   if (typeof type !== 'string' && typeof type !== 'number') return 'unknown'
-  if (PLAIN.test(String(type))) return String(type)
   const text = String(type)
     .toWellFormed()
     .replace(/\p{Cc}+/gu, ' ')
