@@ -113,7 +113,7 @@ describe('events are followed from the start where the service is injected', () 
     class Guard {
       constructor(readonly webhooks: WebhookIdempotencyService) {}
       canActivate() {
-        return this.webhooks.context === undefined
+        return true
       }
     }
     @Controller()
