@@ -27,6 +27,10 @@ export async function applyEvent(tx: Prisma.TransactionClient, event: BenchEvent
   if (event.holdMs) await sleep(event.holdMs)
 }
 
+export function claimOf({ id, type }: BenchEvent) {
+  return { source: SOURCE, eventId: id, eventType: type }
+}
+
 export async function applyEvents(tx: Prisma.TransactionClient, events: readonly BenchEvent[]): Promise<void> {
   await tx.credit.createMany({ data: events.map(creditOf) })
 }

@@ -15,8 +15,7 @@ import { lastValueFrom, of } from 'rxjs'
 import type { Prisma } from '../../prisma/generated/client.js'
 import type { ApplicationConfig } from '../harness/application-process.js'
 import type { BenchEvent } from '../harness/bench-event.js'
-import { SOURCE } from '../harness/bench-event.js'
-import { applyEvent, BenchPrisma, prismaOf } from './bench-prisma.js'
+import { applyEvent, BenchPrisma, claimOf, prismaOf } from './bench-prisma.js'
 
 interface EventRequest {
   body: BenchEvent
@@ -38,10 +37,8 @@ class TransactionInterceptor implements NestInterceptor {
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const request = context.getArgByIndex<EventRequest>(0)
-    const { id, type } = request.body
     const reply = await this.prisma.$transaction(async (tx) => {
-      const claim = { source: SOURCE, eventId: id, eventType: type }
-      const { count } = await tx.processedEvent.createMany({ data: [claim], skipDuplicates: true })
+      const { count } = await tx.processedEvent.createMany({ data: [claimOf(request.body)], skipDuplicates: true })
       if (count === 0) return { outcome: 'duplicate' }
       request.tx = tx
       await lastValueFrom(next.handle(), { defaultValue: undefined })

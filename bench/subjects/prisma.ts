@@ -2,8 +2,7 @@ import type { DynamicModule } from '@nestjs/common'
 import { Body, Controller, HttpCode, Module, Post } from '@nestjs/common'
 import type { ApplicationConfig } from '../harness/application-process.js'
 import type { BenchBatch, BenchEvent } from '../harness/bench-event.js'
-import { SOURCE } from '../harness/bench-event.js'
-import { applyEvent, applyEvents, BenchPrisma, prismaOf } from './bench-prisma.js'
+import { applyEvent, applyEvents, BenchPrisma, claimOf, prismaOf } from './bench-prisma.js'
 
 @Controller()
 class EventsController {
@@ -38,10 +37,6 @@ class EventsController {
       return { outcome: 'processed' }
     })
   }
-}
-
-function claimOf({ id, type }: BenchEvent) {
-  return { source: SOURCE, eventId: id, eventType: type }
 }
 
 @Module({})
