@@ -1,3 +1,5 @@
+import type { ClaimLook } from './claim-look.js'
+import { lookBySql } from './claim-look.js'
 import type { ClaimModel, ClaimStrategy } from './claim.strategy.js'
 import { insertOrNothing, insertOrUniqueViolation } from './claim.strategy.js'
 import { ConfigurationError } from './errors.js'
@@ -9,6 +11,8 @@ export interface DatabaseTraits {
   claim: (model: ClaimModel) => ClaimStrategy
   /** Whether it understands the statements of the option `claim: 'sql'`. */
   sqlClaim: boolean
+  /** Looks for a claim without a transaction, where that can be believed. */
+  look?: (client: PrismaClientLike, model: string) => ClaimLook | undefined
   /** Text columns of MySQL compare by a collation, which takes different IDs for equal; its bytes do not. */
   encodeKey: ClaimModel['encodeKey']
   /** Whether a write conflict ends the whole transaction on the server, so that later statements would commit alone. */
@@ -30,7 +34,7 @@ const postgres: DatabaseTraits = {
 }
 
 const TRAITS: Record<Provider, DatabaseTraits> = {
-  postgresql: postgres,
+  postgresql: { ...postgres, look: lookBySql },
   cockroachdb: postgres,
   mysql: { claim: insertOrUniqueViolation, sqlClaim: false, encodeKey: asBytes, conflictEndsTransaction: true, clock },
   sqlite: { claim: insertOrUniqueViolation, sqlClaim: false, encodeKey: asText, conflictEndsTransaction: false },

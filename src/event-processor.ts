@@ -1,6 +1,7 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { activeEvent, runWithoutActiveEvent } from './active-event.js'
-import { ClaimConflictError, EventInProgressError, NestedEventError } from './errors.js'
+import { Deadline } from './deadline.js'
+import { ClaimConflictError, EventInProgressError, NestedEventError, TransactionNotStartedError } from './errors.js'
 import { eachOnce } from './event-key.js'
 import type { WebhookEvent } from './event-identity.js'
 import type { EventsInFlight } from './events-in-flight.service.js'
@@ -10,6 +11,7 @@ import type { Outcome } from './outcome.js'
 import { rejectionReason } from './outcome.js'
 import { kindOf } from './prisma-errors.js'
 import type { ProcessedEventsStore } from './processed-events.store.js'
+import { RecentEvents } from './recent-events.js'
 import type { ResolvedOptions, ResolvedTransactionOptions } from './resolved-options.js'
 import type { Apply } from './transaction-attempt.js'
 import { TransactionAttempt } from './transaction-attempt.js'
@@ -32,6 +34,7 @@ const LONGEST_RETRY_PAUSE = 250
 /** Makes the effects of events in one database happen once: waits its turn, claims and applies, commits. */
 export class EventProcessor {
   private readonly inProgress = new InProgressEvents()
+  private readonly recent = new RecentEvents()
 
   constructor(
     readonly store: ProcessedEventsStore,
@@ -69,6 +72,7 @@ export class EventProcessor {
     if (held.events.length === 0) return this.duplicate(events)
     const turn = new Turn(held)
     try {
+      if (await this.isKnown(turn, options)) return this.duplicate(events)
       const attempt = await this.commit(turn, apply, options, waitEnds)
       return await this.conclude(events, attempt)
     } catch (error) {
@@ -77,6 +81,19 @@ export class EventProcessor {
       return await this.reject(turn, reason, options)
     } finally {
       turn.end()
+    }
+  }
+
+  /** Spares late duplicates their transaction; what this cannot tell, the claim will. */
+  private async isKnown(turn: Turn, { transaction = this.options.transaction }: ProcessingOptions): Promise<boolean> {
+    const [event, ...more] = turn.events as [WebhookEvent, ...WebhookEvent[]]
+    if (more.length > 0 || !this.recent.has(event)) return false
+    const { maxWait } = transaction
+    const deadline = new Deadline(maxWait, () => new TransactionNotStartedError(event.source, maxWait))
+    try {
+      return (turn.committed = await deadline.race(this.store.isClaimed(event)))
+    } finally {
+      deadline.clear()
     }
   }
 
@@ -117,6 +134,7 @@ export class EventProcessor {
     attempt: TransactionAttempt<Value>,
   ): Promise<Outcome<Value>> {
     const committed = await attempt.result
+    this.recent.add(events)
     if (!('value' in committed)) return this.duplicate(events)
     this.log.processed(committed.claimed)
     if (attempt.took > attempt.timeout / 2) this.log.slow(committed.claimed, attempt.took, attempt.timeout)
@@ -166,7 +184,7 @@ export class EventProcessor {
 class Turn {
   private settled: Promise<boolean> = Promise.resolve(false)
   /** Whether it committed, once it has ended. */
-  private committed: boolean | undefined = false
+  committed: boolean | undefined = false
 
   constructor(private readonly held: HeldEvents) {}
 

@@ -1,3 +1,4 @@
+import type { ClaimLook } from './claim-look.js'
 import type { ClaimStrategy } from './claim.strategy.js'
 import { ConfigurationError, MissingTableError } from './errors.js'
 import type { WebhookEvent } from './event-identity.js'
@@ -19,8 +20,11 @@ interface ExtensionNode {
 /** The table of claims; the only place that knows its model. */
 export class ProcessedEventsStore {
   readonly traits: DatabaseTraits
+  /** Whether a failed statement may stay unseen by whoever watches the client: an extension of its queries may swallow it. */
+  readonly mayHideFailures: boolean
   private readonly model: string
   private readonly insert: ClaimStrategy
+  private readonly look: ClaimLook | undefined
 
   /** @throws {ConfigurationError | MissingTableError} when the client cannot hold claims */
   constructor(
@@ -43,6 +47,8 @@ export class ProcessedEventsStore {
     }
     const { encodeKey } = this.traits
     this.insert = claim === 'sql' ? insertOrNothingBySql(client, model) : this.traits.claim({ name: model, encodeKey })
+    this.mayHideFailures = hasQueryExtension(client)
+    if (!this.mayHideFailures) this.look = this.traits.look?.(client, model)
   }
 
   transaction<Value>(work: (tx: any) => Promise<Value>, options: TransactionOptions): Promise<Value> {
@@ -72,13 +78,12 @@ export class ProcessedEventsStore {
   }
 
   /**
-   * Whether a failed statement may stay unseen by whoever watches the client: an extension of its queries may swallow it.
-   * Prisma keeps the list of extensions for itself; without it the answer is no.
+   * Whether an event is claimed, told by one statement outside of any transaction.
+   *
+   * @returns `false` also when it cannot be told: an extension of the client may change the question or the answer
    */
-  get mayHideFailures(): boolean {
-    const { _extensions: extensions } = this.client as { _extensions?: { head?: ExtensionNode } }
-    for (let node = extensions?.head; node; node = node.previous) if (node.extension?.query) return true
-    return false
+  async isClaimed(event: EventKey): Promise<boolean> {
+    return this.look ? this.look(event).catch(() => false) : false
   }
 
   /** Whether the transaction is still what it was, told without a read of the model, which an extension may send elsewhere. */
@@ -122,4 +127,11 @@ export class ProcessedEventsStore {
       cause: error,
     })
   }
+}
+
+/** Prisma keeps the list of extensions for itself; without it the answer is no. */
+function hasQueryExtension(client: PrismaClientLike): boolean {
+  const { _extensions: extensions } = client as { _extensions?: { head?: ExtensionNode } }
+  for (let node = extensions?.head; node; node = node.previous) if (node.extension?.query) return true
+  return false
 }
