@@ -134,7 +134,7 @@ export class EventProcessor {
     attempt: TransactionAttempt<Value>,
   ): Promise<Outcome<Value>> {
     const committed = await attempt.result
-    this.recent.add(events)
+    for (const event of events) this.recent.add(event)
     if (!('value' in committed)) return this.duplicate(events)
     this.log.processed(committed.claimed)
     if (attempt.took > attempt.timeout / 2) this.log.slow(committed.claimed, attempt.took, attempt.timeout)

@@ -140,5 +140,5 @@ function isSuccess(error: unknown): boolean {
 function isAnswered(context: ExecutionContext): boolean {
   if (!isHttp(context)) return false
   const { headersSent, sent } = context.getArgByIndex<{ headersSent?: boolean; sent?: boolean }>(1)
-  return headersSent === true || sent === true
+  return (headersSent ?? sent) === true
 }
