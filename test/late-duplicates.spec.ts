@@ -82,11 +82,15 @@ describe('duplicates that come after COMMIT', () => {
     statements.length = 0
     const first = deliver('at once')
     await looking.opened
-    const others = Array.from({ length: 20 }, () => deliver('at once'))
+    const webhooks = running.app.get(WebhookIdempotencyService)
+    const others = Array.from({ length: 20 }, () =>
+      webhooks.process({ source: 'corvel', id: 'at once' }, async () => undefined),
+    )
     held.open()
-    const answers = await Promise.all([first, ...others])
-    expect(tally(answers.map(({ body }) => body.outcome))).toEqual({ duplicate: 21 })
+    expect(await first).toMatchObject(DUPLICATE)
+    expect(tally((await Promise.all(others)).map(({ outcome }) => outcome))).toEqual({ duplicate: 20 })
     expect(statements.filter(isClaim)).toEqual([])
+    expect(statements.filter(isLook)).toHaveLength(1)
     expect(await recordsOf(database, 'at once')).toEqual(ONCE)
   })
 
