@@ -2,6 +2,7 @@ import type { Contestant, Field } from './harness/contestants.js'
 import { startContestants } from './harness/contestants.js'
 import { Databases } from './harness/databases.js'
 import { numberOf, parseOptions } from './harness/options.js'
+import { interleave } from './harness/rounds.js'
 import type { Figures, Goal, Row } from './harness/report.js'
 import { machineWith, printReport, show } from './harness/report.js'
 import { SceneRounds } from './scenes/scene-rounds.js'
@@ -12,6 +13,7 @@ import { subjects } from './subjects/catalog.js'
 const options = parseOptions({
   sittings: { type: 'string' },
   seconds: { type: 'string' },
+  'warm-up': { type: 'string' },
   only: { type: 'string' },
   subjects: { type: 'string' },
 })
@@ -19,7 +21,10 @@ const sittings = numberOf(options.sittings, options.quick ? 1 : 3)
 /** Of one sitting. */
 const rounds = numberOf(options.rounds, 5)
 const seconds = numberOf(options.seconds, options.quick ? 0.15 : 0.5)
-const warmUp = options.quick ? 2 : 6
+/** How long each contestant is at work before its first scene, in s: the just-in-time compiler takes some 20,000 deliveries. */
+const warmUp = numberOf(options['warm-up'], options.quick ? 0.5 : 40)
+/** Rounds of each scene that do not count. */
+const warmUpRounds = options.quick ? 1 : 3
 const scenes = (
   options.quick
     ? [distinct(8), lateDuplicates(8), storm(), batches(4)]
@@ -51,7 +56,7 @@ try {
   const report = {
     bench: 'bench',
     machine: machineWith(await databases.version()),
-    settings: { sittings, rounds, seconds, warmUp, durable: options.durable, quick: options.quick },
+    settings: { sittings, rounds, seconds, warmUp, warmUpRounds, durable: options.durable, quick: options.quick },
     goals: measured.flatMap(goalsOf),
     figures: [...measured.map((scene) => figuresOf(scene, lastField!)), guaranteesOf(lastField!)],
     data: measured.map(({ scene: { title, unit }, results }) => ({ scene: title, unit, result: results })),
@@ -67,10 +72,12 @@ async function sit(measured: readonly SceneRounds[], sitting: number): Promise<F
   const turn = sitting % names.length
   const field = await startContestants([...names.slice(turn), ...names.slice(0, turn)], databases)
   try {
+    console.log(`sitting ${sitting + 1} of ${sittings}: warm-up …`)
+    await interleave(field.contestants, 4, (contestant) => distinct(8).run(contestant, warmUp / 4))
     for (const scene of measured) {
       await databases.settle()
       console.log(`sitting ${sitting + 1} of ${sittings}: ${scene.scene.title} …`)
-      await scene.run(field.contestants, { rounds, seconds, warmUp })
+      await scene.run(field.contestants, { rounds, seconds, warmUp: warmUpRounds })
     }
     return field
   } finally {

@@ -40,7 +40,7 @@ export class ApplicationProcess {
 
   static async start(config: ApplicationConfig, execArgv: string[] = []): Promise<ApplicationProcess> {
     const child = fork(fileURLToPath(new URL('../server.js', import.meta.url)), [JSON.stringify(config)], {
-      execArgv: ['--expose-gc', '--no-flush-bytecode', '--no-memory-reducer', ...execArgv],
+      execArgv: ['--expose-gc', ...execArgv],
       env: { ...process.env, NODE_ENV: 'production' },
     })
     const reply = await replyOf(child)
