@@ -1,5 +1,3 @@
-import type { ClaimLook } from './claim-look.js'
-import { lookBySql } from './claim-look.js'
 import type { ClaimModel, ClaimStrategy } from './claim.strategy.js'
 import { insertOrNothing, insertOrUniqueViolation } from './claim.strategy.js'
 import { ConfigurationError } from './errors.js'
@@ -11,8 +9,8 @@ export interface DatabaseTraits {
   claim: (model: ClaimModel) => ClaimStrategy
   /** Whether it understands the statements of the option `claim: 'sql'`. */
   sqlClaim: boolean
-  /** Looks for a claim without a transaction, where that can be believed. */
-  look?: (client: PrismaClientLike, model: string) => ClaimLook | undefined
+  /** Whether looking for a claim spares much: so where a claim is a `createMany`, whose plan Prisma makes anew each time. */
+  worthLooking: boolean
   /** Text columns of MySQL compare by a collation, which takes different IDs for equal; its bytes do not. */
   encodeKey: ClaimModel['encodeKey']
   /** Whether a write conflict ends the whole transaction on the server, so that later statements would commit alone. */
@@ -28,16 +26,30 @@ const clock = 'SELECT CURRENT_TIMESTAMP AS now'
 const postgres: DatabaseTraits = {
   claim: insertOrNothing,
   sqlClaim: true,
+  worthLooking: true,
   encodeKey: asText,
   conflictEndsTransaction: false,
   clock,
 }
 
 const TRAITS: Record<Provider, DatabaseTraits> = {
-  postgresql: { ...postgres, look: lookBySql },
+  postgresql: postgres,
   cockroachdb: postgres,
-  mysql: { claim: insertOrUniqueViolation, sqlClaim: false, encodeKey: asBytes, conflictEndsTransaction: true, clock },
-  sqlite: { claim: insertOrUniqueViolation, sqlClaim: false, encodeKey: asText, conflictEndsTransaction: false },
+  mysql: {
+    claim: insertOrUniqueViolation,
+    sqlClaim: false,
+    worthLooking: false,
+    encodeKey: asBytes,
+    conflictEndsTransaction: true,
+    clock,
+  },
+  sqlite: {
+    claim: insertOrUniqueViolation,
+    sqlClaim: false,
+    worthLooking: false,
+    encodeKey: asText,
+    conflictEndsTransaction: false,
+  },
 }
 
 /**

@@ -66,13 +66,15 @@ export class EventProcessor {
     options: ProcessingOptions,
   ): Promise<Outcome<Value>> {
     const { waitTimeout } = this.options
-    const waitEnds = performance.now() + waitTimeout
+    const began = performance.now()
     const held = await this.inProgress.hold(events, waitTimeout, () => this.stillInProgress(events))
     if (held.waited) this.telemetry.waited(events)
     if (held.events.length === 0) return this.duplicate(events)
     const turn = new Turn(held)
+    const waited = performance.now() - began
     try {
       if (await this.isKnown(turn, options)) return this.duplicate(events)
+      const waitEnds = performance.now() + waitTimeout - waited
       const attempt = await this.commit(turn, apply, options, waitEnds)
       return await this.conclude(events, attempt)
     } catch (error) {
@@ -84,14 +86,16 @@ export class EventProcessor {
     }
   }
 
-  /** Spares late duplicates their transaction; what this cannot tell, the claim will. */
+  /** Spares late duplicates their transaction: only a yes counts, all else is left to the claim. */
   private async isKnown(turn: Turn, { transaction = this.options.transaction }: ProcessingOptions): Promise<boolean> {
     const [event, ...more] = turn.events as [WebhookEvent, ...WebhookEvent[]]
-    if (more.length > 0 || !this.recent.has(event)) return false
+    if (more.length > 0 || !this.recent.has(event) || !this.store.canLook) return false
     const { maxWait } = transaction
     const deadline = new Deadline(maxWait, () => new TransactionNotStartedError(event.source, maxWait))
     try {
-      return (turn.committed = await deadline.race(this.store.isClaimed(event)))
+      const isClaimed = await deadline.race(this.store.isClaimed(event))
+      if (isClaimed) turn.isCommitted()
+      return isClaimed
     } finally {
       deadline.clear()
     }
@@ -113,6 +117,7 @@ export class EventProcessor {
       turn.follow(attempt.settled)
       try {
         await attempt.result
+        for (const event of turn.events) this.recent.add(event)
         return attempt
       } catch (error) {
         if (kindOf(error) !== 'conflict' || attempt.step === 'start') throw error
@@ -134,7 +139,6 @@ export class EventProcessor {
     attempt: TransactionAttempt<Value>,
   ): Promise<Outcome<Value>> {
     const committed = await attempt.result
-    for (const event of events) this.recent.add(event)
     if (!('value' in committed)) return this.duplicate(events)
     this.log.processed(committed.claimed)
     if (attempt.took > attempt.timeout / 2) this.log.slow(committed.claimed, attempt.took, attempt.timeout)
@@ -184,7 +188,7 @@ export class EventProcessor {
 class Turn {
   private settled: Promise<boolean> = Promise.resolve(false)
   /** Whether it committed, once it has ended. */
-  committed: boolean | undefined = false
+  private committed: boolean | undefined = false
 
   constructor(private readonly held: HeldEvents) {}
 
@@ -194,6 +198,11 @@ class Turn {
 
   get source(): string {
     return this.held.events[0]!.source
+  }
+
+  /** They were committed before this turn. */
+  isCommitted(): void {
+    this.committed = true
   }
 
   follow(transaction: Promise<unknown>): void {

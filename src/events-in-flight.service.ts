@@ -14,14 +14,14 @@ export class EventsInFlight implements OnModuleDestroy {
   private readonly inFlight = new Set<Promise<unknown>>()
   private draining: Promise<void> | undefined
   private disconnecting = 0
-  /** A delivery's own bounds, one after the other, and some time for COMMIT. */
+  /** A delivery's own bounds, one after the other (`maxWait` for a look too), and some time for COMMIT. */
   private readonly bound: number
 
   constructor(
     @Inject(RESOLVED_OPTIONS) { transaction, waitTimeout }: ResolvedOptions,
     @Inject(WebhookLog) private readonly log: WebhookLog,
   ) {
-    this.bound = waitTimeout + transaction.maxWait + transaction.timeout + 1000
+    this.bound = waitTimeout + 2 * transaction.maxWait + transaction.timeout + 1000
   }
 
   /** Whether the application has begun to shut down. */

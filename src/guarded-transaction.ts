@@ -83,7 +83,7 @@ export class GuardedTransaction<Client extends object = any> {
 
   private guardClient(client: Client): Client {
     const level: Level = new Set()
-    return guardedObject(client, (value, key, guarded) => {
+    return this.proxy(client, (value, key, guarded) => {
       if (key === '$transaction') return this.guardNested(client, level, value)
       if (typeof value === 'function') return this.guardMethod(guarded, level, value)
       return typeof value === 'object' && value !== null ? this.guardModel(value, level) : value
@@ -91,7 +91,7 @@ export class GuardedTransaction<Client extends object = any> {
   }
 
   private guardModel(model: object, level: Level): object {
-    return guardedObject(model, (value, _, guarded) =>
+    return this.proxy(model, (value, _, guarded) =>
       typeof value === 'function' ? this.guardMethod(guarded, level, value) : value,
     )
   }
@@ -129,75 +129,48 @@ export class GuardedTransaction<Client extends object = any> {
     if (result instanceof Promise) return this.watch(result, level)
     if (!isThenable(result)) return result
     let watched: Promise<unknown> | undefined
-    const start = (): any => {
+    const start = () => {
       if (!watched) this.assertOpen()
       return (watched ??= this.watch(result, level))
     }
-    return guardedObject(result, (value, key) => {
-      if (typeof value !== 'function') return value
-      if (key !== 'then' && key !== 'catch' && key !== 'finally') return this.guardMethod(result, level, value)
-      return (...args: any[]) => {
-        try {
-          return start()[key](...args)
-        } catch (error) {
-          return (Promise.reject(error) as any)[key](...args)
+    return new Proxy(result, {
+      get: (target, key) => {
+        if (key === 'then' || key === 'catch' || key === 'finally') {
+          return (...args: any[]) => {
+            try {
+              const promise: any = start()
+              return promise[key](...args)
+            } catch (error) {
+              return (Promise.reject(error) as any)[key](...args)
+            }
+          }
         }
-      }
+        const value = Reflect.get(target, key, target)
+        return typeof value === 'function' ? this.guardMethod(target, level, value) : value
+      },
     })
   }
-}
 
-type GuardProperty<Target> = (value: any, key: string, guarded: Target) => unknown
-
-/**
- * Every property is guarded once, since handlers read the same few again and again. Keys with an underscore, and symbols,
- * are Prisma's internals.
- */
-class ObjectGuard<Target extends object> implements ProxyHandler<object> {
-  guarded!: Target
-  private readonly known = new Map<PropertyKey, unknown>()
-
-  constructor(
-    private readonly target: Target,
-    private readonly guard: GuardProperty<Target>,
-  ) {}
-
-  get(_: object, key: string | symbol): unknown {
-    if (!this.known.has(key)) {
-      const value = Reflect.get(this.target, key, this.target)
-      const isInternal = typeof key === 'symbol' || key.startsWith('_')
-      this.known.set(key, isInternal ? value : this.guard(value, key, this.guarded))
-    }
-    return this.known.get(key)
+  /**
+   * Every property is guarded once, since handlers read the same few again and again. Keys with an underscore, and symbols,
+   * are Prisma's internals.
+   */
+  private proxy<Target extends object>(
+    target: Target,
+    guard: (value: any, key: string, guarded: Target) => unknown,
+  ): Target {
+    const known = new Map<PropertyKey, unknown>()
+    const guarded: Target = new Proxy(target, {
+      get(_, key) {
+        if (!known.has(key)) {
+          const value = Reflect.get(target, key, target)
+          known.set(key, typeof key === 'symbol' || key.startsWith('_') ? value : guard(value, key, guarded))
+        }
+        return known.get(key)
+      },
+    })
+    return guarded
   }
-
-  has(_: object, key: string | symbol): boolean {
-    return Reflect.has(this.target, key)
-  }
-
-  ownKeys(): (string | symbol)[] {
-    return Reflect.ownKeys(this.target)
-  }
-
-  getOwnPropertyDescriptor(_: object, key: string | symbol): PropertyDescriptor | undefined {
-    const descriptor = Reflect.getOwnPropertyDescriptor(this.target, key)
-    return descriptor && { ...descriptor, configurable: true }
-  }
-
-  getPrototypeOf(): object | null {
-    return Reflect.getPrototypeOf(this.target)
-  }
-
-  set(_: object, key: string | symbol, value: unknown): boolean {
-    this.known.delete(key)
-    return Reflect.set(this.target, key, value, this.target)
-  }
-}
-
-/** Of nothing: were Prisma's own proxy the target, the engine would ask it for a descriptor after each read. */
-function guardedObject<Target extends object>(target: Target, guard: GuardProperty<Target>): Target {
-  const handler = new ObjectGuard(target, guard)
-  return (handler.guarded = new Proxy({}, handler) as Target)
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> & object {

@@ -30,6 +30,7 @@ export interface ProcessedEventDelegate {
     skipDuplicates: true
     select: { source: true; eventId: true }
   }): PromiseLike<ClaimKey[]>
+  findFirst(args: { where: ClaimKey; select: { eventId: true } }): PromiseLike<object | null>
   count(args: { where: { OR: ClaimKey[] } }): PromiseLike<number>
   deleteMany(args: { where: object; limit?: number }): PromiseLike<{ count: number }>
 }

@@ -1,4 +1,3 @@
-import type { ClaimLook } from './claim-look.js'
 import type { ClaimStrategy } from './claim.strategy.js'
 import { ConfigurationError, MissingTableError } from './errors.js'
 import type { WebhookEvent } from './event-identity.js'
@@ -20,11 +19,8 @@ interface ExtensionNode {
 /** The table of claims; the only place that knows its model. */
 export class ProcessedEventsStore {
   readonly traits: DatabaseTraits
-  /** Whether a failed statement may stay unseen by whoever watches the client: an extension of its queries may swallow it. */
-  readonly mayHideFailures: boolean
   private readonly model: string
   private readonly insert: ClaimStrategy
-  private readonly look: ClaimLook | undefined
 
   /** @throws {ConfigurationError | MissingTableError} when the client cannot hold claims */
   constructor(
@@ -47,8 +43,6 @@ export class ProcessedEventsStore {
     }
     const { encodeKey } = this.traits
     this.insert = claim === 'sql' ? insertOrNothingBySql(client, model) : this.traits.claim({ name: model, encodeKey })
-    this.mayHideFailures = hasQueryExtension(client)
-    if (!this.mayHideFailures) this.look = this.traits.look?.(client, model)
   }
 
   transaction<Value>(work: (tx: any) => Promise<Value>, options: TransactionOptions): Promise<Value> {
@@ -78,12 +72,32 @@ export class ProcessedEventsStore {
   }
 
   /**
+   * Whether a failed statement may stay unseen by whoever watches the client: an extension of its queries may swallow it.
+   * Prisma keeps the list of extensions for itself; without it the answer is no.
+   */
+  get mayHideFailures(): boolean {
+    const { _extensions: extensions } = this.client as { _extensions?: { head?: ExtensionNode } }
+    for (let node = extensions?.head; node; node = node.previous) if (node.extension?.query) return true
+    return false
+  }
+
+  /**
    * Whether an event is claimed, told by one statement outside of any transaction.
    *
-   * @returns `false` also when it cannot be told: an extension of the client may change the question or the answer
+   * @returns `false` also when the statement fails: the claim will tell
    */
   async isClaimed(event: EventKey): Promise<boolean> {
-    return this.look ? this.look(event).catch(() => false) : false
+    try {
+      const claims = this.delegate(this.client)
+      return (await claims.findFirst({ where: this.whereIs(event), select: { eventId: true } })) !== null
+    } catch {
+      return false
+    }
+  }
+
+  /** Whether such a look is worth its while, and may be believed: an extension may answer it from a replica or a cache. */
+  get canLook(): boolean {
+    return this.traits.worthLooking && !this.mayHideFailures
   }
 
   /** Whether the transaction is still what it was, told without a read of the model, which an extension may send elsewhere. */
@@ -127,11 +141,4 @@ export class ProcessedEventsStore {
       cause: error,
     })
   }
-}
-
-/** Prisma keeps the list of extensions for itself; without it the answer is no. */
-function hasQueryExtension(client: PrismaClientLike): boolean {
-  const { _extensions: extensions } = client as { _extensions?: { head?: ExtensionNode } }
-  for (let node = extensions?.head; node; node = node.previous) if (node.extension?.query) return true
-  return false
 }

@@ -91,7 +91,8 @@ class WebhookIdempotencyService {
   }
 
   /**
-   * Forgets an event, so that its next delivery is processed again.
+   * Forgets an event, so that its next delivery is processed again. Where a proxy between client and database sends reads to
+   * replicas, that holds once the replicas have heard of it.
    *
    * @returns whether there was something to forget
    * @throws {InvalidEventError} when the source or the ID cannot be one
