@@ -94,7 +94,7 @@ export class EventProcessor {
     const deadline = new Deadline(maxWait, () => new TransactionNotStartedError(event.source, maxWait))
     try {
       const isClaimed = await deadline.race(this.store.isClaimed(event))
-      if (isClaimed) turn.isCommitted()
+      if (isClaimed) turn.markCommitted()
       return isClaimed
     } finally {
       deadline.clear()
@@ -201,7 +201,7 @@ class Turn {
   }
 
   /** They were committed before this turn. */
-  isCommitted(): void {
+  markCommitted(): void {
     this.committed = true
   }
 
